@@ -1,0 +1,115 @@
+/**
+ * The contract between mayfly and a cloud: five operations, one error type, one suite (`test/driver/contract.ts`) that
+ * every driver passes. Nothing above this folder knows which cloud it talks to.
+ */
+import type { Machine } from "../machine/machine.ts";
+import type { Selector } from "../machine/selector.ts";
+import type { MachineSpec } from "../machine/spec.ts";
+import type { Problem } from "../machine/validation.ts";
+
+/** A cloud's machines. Five operations, exactly (S11, P13); every failure is a {@link DriverError}. */
+export interface Driver {
+  /**
+   * Submits a machine and returns without waiting for it to run (P21). Idempotent by `spec.name`: a machine of that name
+   * is returned when it carries the spec's uid label; anything else is `name_taken` with what was found (P20, P24). All
+   * labels are part of the one create call (P22). A lost answer is looked up once before it becomes an `ambiguous` error.
+   */
+  create(spec: MachineSpec): Promise<Machine>;
+  /** Makes a machine go away. An absent one is success, however often it is asked (S45-S47). */
+  destroy(providerId: string): Promise<void>;
+  /** Reads one machine. Absence is `not_found`, and nothing else ever is (S8, S10, P41). */
+  get(providerId: string): Promise<Machine>;
+  /**
+   * Reads every machine that matches all keys of the selector (S71), all pages or an error that carries what was read
+   * (`partial`). An empty selector means the whole project, foreign machines included (S74).
+   */
+  list(selector: Selector, options?: ListOptions): Promise<readonly Machine[]>;
+  /** EUR per hour, gross, at that region; null when it is unknown, which is not an error and not free (S81-S83). */
+  priceEurPerHour(region: string, serverType: string): Promise<number | null>;
+}
+
+export interface ListOptions {
+  /**
+   * Unix milliseconds. Reads oldest first and may stop after a page whose last machine is younger; machines of unknown
+   * age never stop it, and a page out of order is read on to the end.
+   */
+  readonly olderThan?: number;
+}
+
+export type DriverErrorCode =
+  | "not_found"
+  | "name_taken"
+  | "conflict"
+  | "invalid_input"
+  | "unauthorized"
+  | "protected"
+  | "locked"
+  | "in_use"
+  | "already_done"
+  | "capacity"
+  | "quota"
+  | "rate_limited"
+  | "timeout"
+  | "unavailable"
+  | "gone"
+  | "unexpected";
+
+export interface DriverErrorDetails {
+  /** Trying the same again later may work. */
+  readonly retryable?: boolean;
+  /** The operation may have taken effect all the same. */
+  readonly ambiguous?: boolean;
+  /** Seconds to wait before the next try, where the provider said so. */
+  readonly retryAfter?: number;
+  /** HTTP status of the provider's answer; 0 when there was none. */
+  readonly status?: number;
+  /** The field and rule that a local check or the provider named. */
+  readonly problem?: Problem;
+  /** Under `name_taken`: who holds the name. */
+  readonly existing?: Machine;
+  /** What a failed `list` had read before it failed. Enough to act on what is there, never on what is absent (P57). */
+  readonly partial?: readonly Machine[];
+}
+
+/** How a driver fails. Decide by `code`; the message is for people and never holds a credential (S148). */
+export class DriverError extends Error {
+  override readonly name = "DriverError";
+  readonly code: DriverErrorCode;
+  readonly retryable: boolean;
+  readonly ambiguous: boolean;
+  readonly retryAfter: number | undefined;
+  readonly status: number;
+  readonly problem: Problem | undefined;
+  readonly existing: Machine | undefined;
+  readonly partial: readonly Machine[] | undefined;
+
+  constructor(code: DriverErrorCode, message: string, details: DriverErrorDetails = {}) {
+    super(message);
+    this.code = code;
+    this.retryable = details.retryable ?? false;
+    this.ambiguous = details.ambiguous ?? false;
+    this.retryAfter = details.retryAfter;
+    this.status = details.status ?? 0;
+    this.problem = details.problem;
+    this.existing = details.existing;
+    this.partial = details.partial;
+  }
+
+  /** The same failure, with more known about it. */
+  with(details: DriverErrorDetails): DriverError {
+    const { retryable, ambiguous, retryAfter, status, problem, existing, partial } = this;
+    const known = Object.fromEntries(
+      Object.entries({ retryable, ambiguous, retryAfter, status, problem, existing, partial }).filter(
+        ([, value]) => value !== undefined,
+      ),
+    );
+    return new DriverError(this.code, this.message, { ...known, ...details });
+  }
+}
+
+/** A local refusal, before any call, in the driver's own error type. */
+export const invalidInput = (problem: Problem): DriverError =>
+  new DriverError("invalid_input", `${problem.field} ${problem.rule}`, { problem });
+
+/** Whether an error is the one a destroy or a sweep may treat as "already gone". */
+export const isNotFound = (error: unknown): boolean => error instanceof DriverError && error.code === "not_found";

@@ -1,0 +1,98 @@
+import * as z from "zod";
+import { DriverError } from "../driver.ts";
+import { errorFrom } from "./errors.ts";
+import { parseJson } from "./schema.ts";
+
+export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
+
+export interface ClientOptions {
+  readonly token: string;
+  /** Base URL; trailing slashes are ignored and `""` is the real API (S145). */
+  readonly endpoint: string;
+  readonly fetch: Fetch;
+  /** Unix milliseconds: only to read `RateLimit-Reset` against. */
+  readonly now: () => number;
+  /** The whole invocation's own deadline. A caller that hangs up is no reason to stop (S158). */
+  readonly signal?: AbortSignal;
+}
+
+export interface Call<T> {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** Below the base URL, with every variable part validated or encoded by the caller. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly timeoutMs?: number;
+  /** Shape of a 2xx body; absent = the body does not matter (S156). */
+  readonly answer?: z.ZodType<T>;
+}
+
+export type Client = <T>(call: Call<T>) => Promise<T>;
+
+const REAL_API = "https://api.hetzner.cloud/v1";
+const TIMEOUT_MS = 30_000;
+const MAX_ERROR_BYTES = 1024 * 1024;
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/**
+ * One HTTP call to the Hetzner API: one try, a time-out, and either the parsed answer or a {@link DriverError}. Nothing is
+ * retried here; who calls knows what a repeat would cost.
+ */
+export function createClient(options: ClientOptions): Client {
+  const base = (options.endpoint === "" ? REAL_API : options.endpoint).replace(/\/+$/, "");
+
+  return async ({ method, path, body, timeoutMs = TIMEOUT_MS, answer }) => {
+    const mutates = method !== "GET";
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
+    try {
+      const response = await options.fetch(base + path, {
+        method,
+        headers: {
+          Authorization: `Bearer ${options.token}`,
+          ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal,
+        // A redirect would carry the token to whoever it names.
+        redirect: "manual",
+      });
+      if (!response.ok) {
+        const text = (await readCapped(response, MAX_ERROR_BYTES)) ?? "";
+        throw errorFrom(response.status, text, response.headers, options.now(), mutates);
+      }
+      if (answer === undefined) {
+        await response.body?.cancel();
+        return undefined as never;
+      }
+      const parsed = answer.safeParse(parseJson((await readCapped(response, MAX_ANSWER_BYTES)) ?? ""));
+      if (parsed.success) return parsed.data;
+      const where = parsed.error.issues[0]?.path.join(".") || "body";
+      throw new DriverError("unexpected", `the provider's answer cannot be read (${where})`, {
+        status: response.status,
+        ambiguous: mutates,
+      });
+    } catch (error) {
+      if (error instanceof DriverError) throw error;
+      const timedOut = signal.aborted;
+      throw new DriverError(
+        timedOut ? "timeout" : "unavailable",
+        timedOut ? "the provider did not answer in time" : "the connection to the provider failed",
+        { retryable: true, ambiguous: mutates },
+      );
+    }
+  };
+}
+
+/** The body as text, or null once it is larger than `limit` bytes. */
+async function readCapped(response: Response, limit: number): Promise<string | null> {
+  if (response.body === null) return "";
+  const decoder = new TextDecoder();
+  let size = 0;
+  let text = "";
+  for await (const chunk of response.body) {
+    size += chunk.byteLength;
+    if (size > limit) return null;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}

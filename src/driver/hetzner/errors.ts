@@ -1,0 +1,83 @@
+import { parseErrorBody } from "./schema.ts";
+import { DriverError, type DriverErrorCode, type DriverErrorDetails } from "../driver.ts";
+
+type Meaning = { readonly code: DriverErrorCode; readonly retryable?: boolean };
+
+/**
+ * Hetzner's `error.code`, in our words. A code decides, never the status it came with: 409 alone has several meanings
+ * (S154). `retryable` means that the same call may work later, not that anybody loops (S150, S155).
+ */
+const BY_CODE: Readonly<Record<string, Meaning>> = {
+  unauthorized: { code: "unauthorized" },
+  token_readonly: { code: "unauthorized" },
+  forbidden: { code: "unauthorized" },
+  not_found: { code: "not_found" },
+  uniqueness_error: { code: "name_taken" },
+  conflict: { code: "conflict", retryable: true },
+  json_error: { code: "invalid_input" },
+  invalid_input: { code: "invalid_input" },
+  resource_unavailable: { code: "capacity" },
+  placement_error: { code: "capacity" },
+  resource_limit_exceeded: { code: "quota" },
+  dedicated_core_limit: { code: "quota" },
+  protected: { code: "protected" },
+  locked: { code: "locked", retryable: true },
+  resource_in_use: { code: "in_use", retryable: true },
+  server_already_attached: { code: "already_done" },
+  firewall_already_applied: { code: "already_done" },
+  rate_limit_exceeded: { code: "rate_limited", retryable: true },
+  deprecated_api_endpoint: { code: "gone" },
+  timeout: { code: "timeout", retryable: true },
+  bad_gateway: { code: "unavailable", retryable: true },
+  unavailable: { code: "unavailable", retryable: true },
+  maintenance: { code: "unavailable", retryable: true },
+  server_error: { code: "unavailable", retryable: true },
+  service_error: { code: "unavailable", retryable: true },
+};
+
+/** What a status alone can tell, for bodies without a code that we know: a proxy's page, or a code invented tomorrow. */
+function byStatus(status: number): Meaning {
+  if (status === 401 || status === 403) return { code: "unauthorized" };
+  if (status === 404) return { code: "not_found" };
+  if (status === 410) return { code: "gone" };
+  if (status === 429) return { code: "rate_limited", retryable: true };
+  if (status === 504) return { code: "timeout", retryable: true };
+  if (status >= 500) return { code: "unavailable", retryable: true };
+  return { code: "unexpected" };
+}
+
+/**
+ * Turns a refusal of the API into a {@link DriverError}: status, code and message, and nothing that we sent (S148, S149).
+ * Absence is a 404 or the code `not_found` (S153).
+ */
+export function errorFrom(status: number, body: string, headers: Headers, now: number, mutates: boolean): DriverError {
+  const { code, message, fields } = parseErrorBody(body);
+  const meaning = status === 404 ? byStatus(404) : (Object.hasOwn(BY_CODE, code) && BY_CODE[code]) || byStatus(status);
+  const wait = meaning.code === "rate_limited" ? retryAfterSeconds(headers, now) : plainRetryAfter(headers);
+  const field = fields[0];
+  const details: DriverErrorDetails = {
+    status,
+    retryable: meaning.retryable ?? false,
+    ambiguous: mutates && status >= 500,
+    ...(wait === null ? {} : { retryAfter: wait }),
+    ...(meaning.code === "invalid_input" && field
+      ? { problem: { field: field.name, rule: field.messages.join("; ") } }
+      : {}),
+  };
+  const said = `the provider answered ${status}${code && ` ${code}`}${message && `: ${message}`}`;
+  return new DriverError(meaning.code, said, details);
+}
+
+const LONGEST_WAIT_SECONDS = 3600;
+
+/** How long to wait after a 429: its own header, else until the bucket is full again, which is the surest (S152). */
+function retryAfterSeconds(headers: Headers, now: number): number {
+  const reset = Number(headers.get("RateLimit-Reset") ?? Number.NaN);
+  const untilReset = Number.isFinite(reset) ? Math.ceil(reset - now / 1000) : 1;
+  return plainRetryAfter(headers) ?? Math.min(Math.max(1, untilReset), LONGEST_WAIT_SECONDS);
+}
+
+function plainRetryAfter(headers: Headers): number | null {
+  const text = headers.get("Retry-After") ?? "";
+  return /^\d{1,5}$/.test(text) ? Math.min(Math.max(1, Number(text)), LONGEST_WAIT_SECONDS) : null;
+}

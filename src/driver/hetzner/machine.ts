@@ -1,0 +1,61 @@
+import { parseTimestamp } from "../../machine/age.ts";
+import type { LiveStatus, Machine } from "../../machine/machine.ts";
+import type { Prices, Server } from "./schema.ts";
+
+/** A server is `off` for a while between being built and being started; only an older one was turned off (S6, P46). */
+const BOOT_MS = 10 * 60_000;
+
+/** Hetzner's status in our words. Whatever is new or in between is `unknown`, never an error (S3-S7, P46, P47). */
+export function toStatus(native: string, createdAt: number | null, now: number): LiveStatus {
+  switch (native) {
+    case "initializing":
+    case "starting":
+      return "creating";
+    case "running":
+      return "running";
+    case "off":
+      return createdAt !== null && now - createdAt < BOOT_MS ? "creating" : "stopped";
+    case "stopping":
+      return "stopped";
+    case "deleting":
+      return "deleting";
+    default:
+      return "unknown";
+  }
+}
+
+const ARCHITECTURES: Readonly<Record<string, string>> = { x86: "amd64", arm: "arm64" };
+
+/** A server as the API shows it, in our words (S55-S70). `inEuro`: whether its prices are known to be in EUR. */
+export function toMachine(server: Server, now: number, inEuro: boolean): Machine {
+  const createdAt = parseTimestamp(server.created);
+  const architecture = server.server_type?.architecture ?? "";
+  const region = server.location?.name ?? "";
+  return {
+    providerId: String(server.id),
+    name: server.name,
+    status: toStatus(server.status, createdAt, now),
+    labels: server.labels ?? {},
+    arch: (Object.hasOwn(ARCHITECTURES, architecture) && ARCHITECTURES[architecture]) || architecture,
+    serverType: server.server_type?.name ?? "",
+    region,
+    publicIpv4: server.public_net?.ipv4?.ip ?? "",
+    publicIpv6: (server.public_net?.ipv6?.ip ?? "").replace(/\/\d+$/, ""),
+    privateIpv4: server.private_net?.find((entry) => entry !== null)?.ip ?? "",
+    createdAt,
+    priceEurPerHour: inEuro ? priceAt(server.server_type?.prices ?? [], region) : null,
+    deleteProtected: server.protection?.delete ?? false,
+  };
+}
+
+/** The gross hourly price of one location, or null: another location's price says nothing (S63, S65, S66). */
+export function priceAt(prices: Prices, region: string): number | null {
+  return parsePrice(prices.find((entry) => entry?.location === region)?.price_hourly.gross);
+}
+
+/** A decimal string as a number; null for whatever is no positive amount, zero included: unknown is not free (S67). */
+export function parsePrice(value: unknown): number | null {
+  if (typeof value !== "string" || !/^\s*\d{1,9}(\.\d{1,20})?\s*$/.test(value)) return null;
+  const price = Number(value);
+  return price > 0 ? price : null;
+}

@@ -1,0 +1,98 @@
+import * as z from "zod";
+
+/**
+ * What we read of the Hetzner API (its document of November 2026). Unknown fields pass; a field that is missing or odd
+ * costs only itself, because a list that failed over one of them would blind the reaper. Only an id is indispensable.
+ */
+const id = z.int().positive();
+const text = z.string().catch("");
+
+const prices = z
+  .array(
+    z
+      .object({ location: z.string(), price_hourly: z.object({ gross: z.unknown() }) })
+      .nullable()
+      .catch(null),
+  )
+  .catch([]);
+export type Prices = z.infer<typeof prices>;
+
+const address = z.object({ ip: z.string() }).nullable().catch(null);
+
+// A label that is not text is left out rather than believed: it can only make a machine less ours.
+const labels = z
+  .record(z.string(), z.unknown())
+  .catch({})
+  .transform((all) =>
+    Object.fromEntries(Object.entries(all).filter((pair): pair is [string, string] => typeof pair[1] === "string")),
+  );
+
+const server = z.object({
+  id,
+  name: text,
+  status: text,
+  created: z.unknown(),
+  labels: labels.optional(),
+  public_net: z.object({ ipv4: address.optional(), ipv6: address.optional() }).nullable().optional().catch(null),
+  private_net: z.array(address).catch([]).optional(),
+  server_type: z
+    .object({ name: text, architecture: text, prices: prices.optional() })
+    .nullable()
+    .optional()
+    .catch(null),
+  location: z.object({ name: text }).nullable().optional().catch(null),
+  protection: z
+    .object({ delete: z.boolean().catch(false) })
+    .nullable()
+    .optional()
+    .catch(null),
+});
+export type Server = z.infer<typeof server>;
+
+/** `GET /servers/{id}` and `POST /servers`; everything else in them, `root_password` first, is dropped here (S33). */
+export const serverAnswer = z.object({ server });
+
+/** One page of `GET /servers`. Items are parsed one by one, so that one of them cannot hide the others. */
+export const serverPage = z.object({
+  servers: z.array(z.unknown()),
+  meta: z.object({ pagination: z.object({ next_page: z.int().nullable() }) }),
+});
+export const parseServer = (item: unknown): Server | null => server.safeParse(item).data ?? null;
+
+/** `GET /pricing`: the currency is the project owner's and need not be EUR (S68). */
+export const pricingAnswer = z.object({
+  pricing: z.object({
+    currency: z.string(),
+    server_types: z.array(z.object({ name: z.string(), prices }).nullable().catch(null)),
+  }),
+});
+
+const errorBody = z.object({
+  error: z.object({
+    code: text,
+    message: text,
+    details: z
+      .object({ fields: z.array(z.object({ name: z.string(), messages: z.array(z.string()).catch([]) })).catch([]) })
+      .nullable()
+      .catch(null),
+  }),
+});
+
+/** Reads an error envelope; empty strings where the body is not one (S149). */
+export function parseErrorBody(body: string) {
+  const parsed = errorBody.safeParse(parseJson(body)).data?.error;
+  return {
+    code: parsed?.code ?? "",
+    message: (parsed?.message ?? "").slice(0, 500),
+    fields: parsed?.details?.fields ?? [],
+  };
+}
+
+/** JSON, or undefined: which no schema here accepts. */
+export function parseJson(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}

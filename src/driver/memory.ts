@@ -1,0 +1,95 @@
+import { creationTime } from "../machine/age.ts";
+import { LABEL } from "../machine/labels.ts";
+import type { Machine } from "../machine/machine.ts";
+import { matches } from "../machine/selector.ts";
+import { checkSpec } from "../machine/spec.ts";
+import { DriverError, invalidInput, type Driver } from "./driver.ts";
+
+export interface MemoryOptions {
+  readonly now: () => number;
+  /** Pass one in to share or to inspect it. */
+  readonly cloud?: MemoryCloud;
+}
+
+/** The whole content of the cloud, by provider id. */
+export interface MemoryCloud {
+  readonly machines: Map<string, Machine>;
+  /** Ids are never used twice. */
+  lastNumber: number;
+}
+
+export const emptyCloud = (): MemoryCloud => ({ machines: new Map(), lastNumber: 0 });
+
+const BOOT_MS = 1500;
+/** Invented, but never free. */
+const PRICES: Readonly<Record<string, number>> = { small: 0.008, large: 0.032 };
+
+/**
+ * A cloud that lives as long as its process: the second implementation that keeps the contract honest (S12, P80), and a
+ * way to try mayfly out (`PROVIDER=memory`).
+ */
+export function createMemoryDriver({ now, cloud = emptyCloud() }: MemoryOptions): Driver {
+  const { machines } = cloud;
+  const observed = (machine: Machine): Machine =>
+    machine.status === "creating" && machine.createdAt !== null && now() - machine.createdAt >= BOOT_MS
+      ? { ...machine, status: "running" }
+      : machine;
+  const checkId = (id: string): string => {
+    if (!/^mem-\d{1,15}$/.test(id))
+      throw invalidInput({ field: "provider_id", rule: "must be an id of the memory provider: mem-<number>" });
+    return id;
+  };
+
+  return {
+    async create(spec) {
+      const checked = checkSpec(spec);
+      if (!checked.ok) throw invalidInput(checked.problem);
+      const existing = [...machines.values()].find((machine) => machine.name === spec.name);
+      if (existing) {
+        if (spec.labels[LABEL.uid] !== undefined && existing.labels[LABEL.uid] === spec.labels[LABEL.uid])
+          return observed(existing);
+        throw new DriverError("name_taken", "another machine holds this name", { existing: observed(existing) });
+      }
+      const number = ++cloud.lastNumber;
+      const machine: Machine = {
+        providerId: `mem-${number}`,
+        name: spec.name,
+        status: "creating",
+        labels: spec.labels,
+        arch: "amd64",
+        serverType: spec.serverType,
+        region: spec.region,
+        publicIpv4: spec.enableIpv4 ? `192.0.2.${number % 256}` : "",
+        publicIpv6: spec.enableIpv6 ? `2001:db8:0:${number.toString(16)}::` : "",
+        privateIpv4: "",
+        createdAt: now(),
+        priceEurPerHour: PRICES[spec.serverType] ?? null,
+        deleteProtected: false,
+      };
+      machines.set(machine.providerId, machine);
+      return machine;
+    },
+
+    async destroy(providerId) {
+      const machine = machines.get(checkId(providerId));
+      if (machine?.deleteProtected) throw new DriverError("protected", "the machine is protected against deletion");
+      machines.delete(providerId);
+    },
+
+    async get(providerId) {
+      const machine = machines.get(checkId(providerId));
+      if (machine === undefined) throw new DriverError("not_found", "there is no machine of this id");
+      return observed(machine);
+    },
+
+    async list(selector, { olderThan } = {}) {
+      const found = [...machines.values()].filter((machine) => matches(machine.labels, selector)).map(observed);
+      if (olderThan === undefined) return found;
+      return found.sort((a, b) => (creationTime(a) ?? 0) - (creationTime(b) ?? 0));
+    },
+
+    async priceEurPerHour(_region, serverType) {
+      return PRICES[serverType] ?? null;
+    },
+  };
+}

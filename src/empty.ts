@@ -1,0 +1,2 @@
+// Stands in for zod's locales (see [alias] in wrangler.toml): English messages are built in.
+export {};

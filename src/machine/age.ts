@@ -1,0 +1,33 @@
+import { LABEL } from "./labels.ts";
+import type { Labels, Machine } from "./machine.ts";
+
+/** Before 2015 nobody rented a cloud server here; after 2100 nobody will read this. Outside is not a time (S164, S165). */
+const EARLIEST_SECONDS = Date.UTC(2015, 0, 1) / 1000;
+const LATEST_SECONDS = Date.UTC(2100, 0, 1) / 1000;
+
+/**
+ * Reads a label of unix seconds as milliseconds. Null for anything that is not plain digits, and for the implausible:
+ * `0`, milliseconds, twenty digits (S163-S166). A doubtful stamp must never make a machine look old.
+ */
+export function labelTime(labels: Labels, key: string): number | null {
+  const text = Object.hasOwn(labels, key) ? labels[key] : undefined;
+  if (text === undefined || !/^\d{1,12}$/.test(text)) return null;
+  const seconds = Number(text);
+  return seconds >= EARLIEST_SECONDS && seconds < LATEST_SECONDS ? seconds * 1000 : null;
+}
+
+/**
+ * When a machine was created, unix milliseconds: the provider's own stamp, else the label (S160, S161).
+ * Null = unknown, which is not old.
+ */
+export const creationTime = (
+  machine: Pick<Machine, "createdAt" | "labels">,
+  createdLabel: string = LABEL.created,
+): number | null => machine.createdAt ?? labelTime(machine.labels, createdLabel);
+
+/** Reads a provider's time stamp, any offset; null when missing or unreadable, never now and never 1970 (S62). */
+export function parseTimestamp(text: unknown): number | null {
+  if (typeof text !== "string" || !/^\d{4}-\d{2}-\d{2}T/.test(text)) return null;
+  const time = Date.parse(text);
+  return Number.isFinite(time) && time >= EARLIEST_SECONDS * 1000 ? time : null;
+}

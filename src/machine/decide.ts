@@ -1,0 +1,99 @@
+import { creationTime, labelTime } from "./age.ts";
+import { LABEL } from "./labels.ts";
+import { isLive, type Machine, type MachineRow } from "./machine.ts";
+
+/** What the decision depends on besides the two facts. */
+export interface Rules {
+  /** Whose machines are ours: the current installation first, then those it took over from. */
+  readonly installations: readonly string[];
+  readonly maxAgeMs: number;
+  /** Younger than this a create may still be in flight. */
+  readonly graceMs: number;
+  readonly launchDeadlineMs: number;
+}
+
+export type Reason =
+  | "foreign"
+  | "provider_protected"
+  | "dying"
+  | "identity_mismatch"
+  | "late_landing"
+  | "requested"
+  | "expired"
+  | "launch_failed"
+  | "live"
+  | "max_age"
+  | "young"
+  | "no_row"
+  | "unknown_age";
+
+export interface Verdict {
+  readonly act: "keep" | "destroy";
+  readonly reason: Reason;
+  /** Somebody should look: mayfly wanted to act and could not, or does not know what it sees. */
+  readonly alert: boolean;
+}
+
+/**
+ * The one decision that every deleting path and the dry run share; `docs/decide.md` is its table. First rule that fits
+ * wins.
+ *
+ * `machine` is a fresh read. `row` is the row its uid label names, else the live row at its provider id, else null.
+ */
+export function decide(row: MachineRow | null, machine: Machine, now: number, rules: Rules): Verdict {
+  const verdict = judge(row, machine, now, rules);
+  return verdict.act === "destroy" && machine.deleteProtected ? alert("provider_protected") : verdict;
+}
+
+function judge(row: MachineRow | null, machine: Machine, now: number, rules: Rules): Verdict {
+  const ours = isOurs(machine, rules.installations);
+  if (row === null && !ours) return keep("foreign");
+  if (ours && machine.status === "deleting") return keep("dying");
+  if (row !== null && isLive(row) && row.providerId === machine.providerId && !isSame(row, machine))
+    return alert("identity_mismatch");
+  if (!ours) return keep("foreign");
+  if (row === null || row.phase === "disowned") return judgeByLabels(machine, now, rules);
+  if (!isLive(row)) return destroy("late_landing");
+  if (row.destroyRequestedAt !== null) return destroy("requested");
+  if (now >= endOf(row, machine)) return destroy("expired");
+  if (row.status === "creating" && machine.status !== "running" && now > row.requestedAt + rules.launchDeadlineMs)
+    return destroy("launch_failed");
+  return keep("live");
+}
+
+function judgeByLabels(machine: Machine, now: number, rules: Rules): Verdict {
+  const created = creationTime(machine);
+  if (created === null) return keep("unknown_age");
+  const age = now - created;
+  const end = labelEnd(machine, created, rules);
+  if (age > rules.maxAgeMs && (end === null || now >= end)) return destroy("max_age");
+  return keep(age < rules.graceMs ? "young" : "no_row");
+}
+
+/** Whether a machine carries our managed label and an installation of ours: all that may ever be touched (I2, P56). */
+export const isOurs = (machine: Machine, installations: readonly string[]): boolean =>
+  machine.labels[LABEL.managed] === "true" && installations.includes(machine.labels[LABEL.installation] ?? "");
+
+/** Whether a live machine is still the one a row was recorded for: uid, installation and, where known, creation time. */
+export const isSame = (row: MachineRow, machine: Machine): boolean =>
+  machine.labels[LABEL.uid] === row.uid &&
+  machine.labels[LABEL.installation] === row.installation &&
+  (row.createdAt === null || machine.createdAt === null || row.createdAt === machine.createdAt);
+
+/** When a machine with a row ends: the later of row and label, within what was promised at most. */
+export const endOf = (row: MachineRow, machine: Machine | null): number =>
+  Math.min(Math.max(row.expiresAt, (machine && labelTime(machine.labels, LABEL.expires)) ?? 0), row.maxUntil);
+
+const LONGEST_LABEL_PROMISE_MS = 30 * 86_400_000;
+
+function labelEnd(machine: Machine, created: number, rules: Rules): number | null {
+  const expires = labelTime(machine.labels, LABEL.expires);
+  if (expires === null) return null;
+  const max = labelTime(machine.labels, LABEL.max);
+  const believed = max !== null && max - created <= LONGEST_LABEL_PROMISE_MS;
+  return Math.min(expires, believed ? max : created + rules.maxAgeMs);
+}
+
+const keep = (reason: Reason): Verdict => ({ act: "keep", reason, alert: false });
+const alert = (reason: Reason): Verdict => ({ act: "keep", reason, alert: true });
+const destroy = (reason: Reason): Verdict => ({ act: "destroy", reason, alert: false });

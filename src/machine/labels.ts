@@ -1,0 +1,61 @@
+import { invalid, valid, type Checked } from "./validation.ts";
+import type { Labels } from "./machine.ts";
+
+/** The labels that every resource of ours carries from the create call on. Callers can neither set nor select them. */
+export const LABEL = {
+  managed: "mayfly-managed",
+  uid: "mayfly-uid",
+  installation: "mayfly-installation",
+  owner: "mayfly-owner",
+  name: "mayfly-name",
+  /** Unix seconds. */
+  expires: "mayfly-expires",
+  /** Unix seconds. */
+  max: "mayfly-max",
+  /** Unix seconds: what the reaper falls back on where the provider gives no creation time. */
+  created: "created",
+} as const;
+
+const MAX_LABELS = 32;
+const NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
+const DNS_LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
+const PREFIX = new RegExp(`^${DNS_LABEL}(\\.${DNS_LABEL})*$`);
+
+/** Whether text can be a label key: an optional DNS prefix of at most 253, then a name of at most 63 (S29). */
+export function isLabelKey(key: string): boolean {
+  const slash = key.indexOf("/");
+  if (slash === -1) return NAME.test(key);
+  const prefix = key.slice(0, slash);
+  return prefix.length <= 253 && PREFIX.test(prefix) && NAME.test(key.slice(slash + 1));
+}
+
+/** Whether text can be a label value: empty, or at most 63 that begin and end alphanumerically (S30). */
+export const isLabelValue = (value: string): boolean => value === "" || NAME.test(value);
+
+/** Whether a key is ours alone to set. */
+export const isReservedKey = (key: string): boolean => key.startsWith("mayfly-") || key === LABEL.created;
+
+/** Checks labels that a provider must accept, ours included (S29-S31). */
+export function checkProviderLabels(labels: Labels, field = "labels"): Checked<Labels> {
+  for (const [key, value] of Object.entries(labels)) {
+    if (key.startsWith("hetzner.cloud/")) return invalid(`${field}.${key}`, "has a prefix that the provider reserves");
+    if (!isLabelKey(key))
+      return invalid(`${field}.${shown(key)}`, "must be a label key: letters, digits, `-`, `_`, `.`, at most 63");
+    if (!isLabelValue(value))
+      return invalid(
+        `${field}.${key}`,
+        "must be at most 63 letters, digits, `-`, `_`, `.`, beginning and ending with a letter or digit",
+      );
+  }
+  return valid(labels);
+}
+
+/** Checks labels that a caller asks for: everything a provider accepts, save the keys that are ours. */
+export function checkCallerLabels(labels: Labels): Checked<Labels> {
+  if (Object.keys(labels).length > MAX_LABELS) return invalid("labels", `must be at most ${MAX_LABELS} pairs`);
+  for (const key of Object.keys(labels))
+    if (isReservedKey(key)) return invalid(`labels.${shown(key)}`, "is a key that mayfly sets itself");
+  return checkProviderLabels(labels);
+}
+
+const shown = (key: string): string => (key.length > 70 ? `${key.slice(0, 70)}…` : key);

@@ -1,0 +1,90 @@
+/**
+ * The domain: what a machine is, and every rule that can be decided from data alone.
+ *
+ * Nothing here reads a clock, a network or a database; `now` is always unix milliseconds, passed in.
+ * A {@link Machine} is what a provider says exists; a {@link MachineRow} is what mayfly promised about it.
+ * `decide.ts` is where the two meet.
+ */
+
+/** What a provider says of a machine, normalised by its driver and never by callers (S1, S2, P1). */
+export const LIVE_STATUSES = ["creating", "running", "stopped", "deleting", "unknown"] as const;
+/** Every status a row can show: a provider's, or `destroyed` once nothing is left. */
+export const STATUSES = [...LIVE_STATUSES, "destroyed"] as const;
+export type LiveStatus = (typeof LIVE_STATUSES)[number];
+export type Status = (typeof STATUSES)[number];
+
+/** What mayfly is doing with a row. `destroyed` and `failed` rows are tombstones: their uid must never live again. */
+export const PHASES = ["requested", "active", "destroying", "destroyed", "failed", "disowned"] as const;
+export type Phase = (typeof PHASES)[number];
+/** The phases in which a machine may exist, and so hold its name. */
+export const LIVE_PHASES: readonly Phase[] = ["requested", "active", "destroying"];
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** A provider-neutral view of an existing machine. An address that is not there is `""`, never null. */
+export interface Machine {
+  /** Opaque outside its driver; stable for the machine's life (P3, P7). */
+  readonly providerId: string;
+  readonly name: string;
+  readonly status: LiveStatus;
+  readonly labels: Labels;
+  /** `amd64`, `arm64`, whatever else the provider says, or `""` (S56). */
+  readonly arch: string;
+  readonly serverType: string;
+  readonly region: string;
+  readonly publicIpv4: string;
+  /** The base address of the machine's own /64, without a suffix (S57). */
+  readonly publicIpv6: string;
+  readonly privateIpv4: string;
+  /** Unix milliseconds by the provider's clock; null when it gave none that can be read (S62, P48). */
+  readonly createdAt: number | null;
+  /** Gross, at the machine's own location; null = unknown, which is never free (S63, S65). */
+  readonly priceEurPerHour: number | null;
+  /** The provider will refuse to destroy it until somebody lifts this (S49). */
+  readonly deleteProtected: boolean;
+}
+
+/** What mayfly remembers of a machine. All times unix milliseconds. */
+export interface MachineRow {
+  readonly uid: string;
+  readonly owner: string;
+  readonly account: string;
+  readonly name: string;
+  readonly provider: string;
+  readonly providerName: string;
+  readonly providerId: string | null;
+  readonly installation: string;
+  /** Fingerprint of the provider credential it was made under. */
+  readonly credential: string;
+  readonly phase: Phase;
+  readonly status: Status;
+  /** Why it ended, or is about to; null while nothing is wrong. */
+  readonly reason: string | null;
+  /** Identifies the body it was asked with; cloud-init itself is never stored. */
+  readonly specSha256: string;
+  readonly serverType: string;
+  readonly region: string;
+  readonly image: string;
+  readonly arch: string;
+  readonly labels: Labels;
+  readonly publicIpv4: string;
+  readonly publicIpv6: string;
+  readonly privateIpv4: string;
+  readonly priceMicroEur: number | null;
+  readonly requestedAt: number;
+  /** The provider's own stamp; null until it answered. */
+  readonly createdAt: number | null;
+  readonly expiresAt: number;
+  readonly maxUntil: number;
+  readonly observedAt: number | null;
+  /** Set by the owner's DELETE, and then for ever: nothing may bring this uid back. */
+  readonly destroyRequestedAt: number | null;
+  readonly destroyedAt: number | null;
+  /** Failed attempts to destroy it so far. */
+  readonly attempts: number;
+  /** Nobody tries before this: an attempt under way, or a back-off. */
+  readonly nextTryAt: number | null;
+  readonly lastError: string | null;
+}
+
+export const isLive = (row: MachineRow): boolean => LIVE_PHASES.includes(row.phase);

@@ -1,0 +1,76 @@
+import { checkCallerLabels, checkProviderLabels } from "./labels.ts";
+import type { Labels } from "./machine.ts";
+import { checkName } from "./name.ts";
+import { invalid, valid, type Checked } from "./validation.ts";
+
+/** What a driver is asked to make. The first five fields are contract A's frozen core (S14); a driver may ignore the rest. */
+export interface MachineSpec {
+  /** The provider name: RFC 1123, at most 63, and the key of idempotency. */
+  readonly name: string;
+  readonly region: string;
+  readonly serverType: string;
+  /** cloud-init, byte for byte; `""` for none. Never stored, logged or shown. */
+  readonly cloudInit: string;
+  readonly labels: Labels;
+  readonly image: string;
+  readonly enableIpv4: boolean;
+  readonly enableIpv6: boolean;
+  /** Provider ids. */
+  readonly sshKeyIds: readonly string[];
+  /** Provider ids. */
+  readonly networkIds: readonly string[];
+}
+
+export const DEFAULT_IMAGE = "debian-12";
+/** Hetzner's own limit on `user_data`; bytes of UTF-8 satisfy every reading of it (S26). */
+export const CLOUD_INIT_MAX_BYTES = 32_768;
+
+const TOKEN = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
+const TOKEN_RULE = "must be 1 to 128 letters, digits, `-`, `_` or `.`, beginning and ending with a letter or digit";
+
+/** What a caller asks for, before it has a uid, an owner or an end. */
+export interface MachineRequest {
+  readonly serverType: string;
+  readonly region: string;
+  readonly image: string;
+  readonly cloudInit: string;
+  readonly labels: Labels;
+  readonly enableIpv4: boolean;
+  readonly enableIpv6: boolean;
+}
+
+/** Checks a caller's request by every rule that needs no provider. The first broken rule is named. */
+export function checkRequest(request: MachineRequest): Checked<MachineRequest> {
+  const labels = checkCallerLabels(request.labels);
+  if (!labels.ok) return labels;
+  const common = checkCommon({ ...request, networkIds: [] });
+  return common.ok ? valid(request) : common;
+}
+
+/**
+ * Checks a spec locally before any provider call (S21-S31, S36). A driver calls this too: nothing that a provider
+ * would only find out by billing reaches it.
+ */
+export function checkSpec(spec: MachineSpec): Checked<MachineSpec> {
+  const name = checkName(spec.name);
+  if (!name.ok) return name;
+  const labels = checkProviderLabels(spec.labels);
+  if (!labels.ok) return labels;
+  const common = checkCommon(spec);
+  return common.ok ? valid(spec) : common;
+}
+
+type Common = Omit<MachineRequest, "labels"> & { readonly networkIds: readonly string[] };
+
+function checkCommon(spec: Common): Checked<Common> {
+  if (!TOKEN.test(spec.serverType)) return invalid("server_type", TOKEN_RULE);
+  if (!TOKEN.test(spec.region)) return invalid("region", TOKEN_RULE);
+  if (!TOKEN.test(spec.image)) return invalid("image", TOKEN_RULE);
+  if (!spec.cloudInit.isWellFormed()) return invalid("cloud_init", "must be text that UTF-8 can hold");
+  const bytes = new TextEncoder().encode(spec.cloudInit).byteLength;
+  if (bytes > CLOUD_INIT_MAX_BYTES)
+    return invalid("cloud_init", `must be at most ${CLOUD_INIT_MAX_BYTES} bytes of UTF-8, is ${bytes}`);
+  if (!spec.enableIpv4 && !spec.enableIpv6 && spec.networkIds.length === 0)
+    return invalid("enable_ipv6", "must be true when enable_ipv4 is false: nothing could reach the machine otherwise");
+  return valid(spec);
+}
