@@ -1,4 +1,4 @@
-import * as z from "zod";
+import type * as z from "zod";
 import { DriverError } from "../driver.ts";
 import { errorFrom } from "./errors.ts";
 import { parseJson } from "./schema.ts";
@@ -22,8 +22,8 @@ export interface Call<T> {
   readonly path: string;
   readonly body?: unknown;
   readonly timeoutMs?: number;
-  /** Shape of a 2xx body; absent = the body does not matter (S156). */
-  readonly answer?: z.ZodType<T>;
+  /** Shape of a 2xx body. */
+  readonly answer: z.ZodType<T>;
 }
 
 export type Client = <T>(call: Call<T>) => Promise<T>;
@@ -60,10 +60,6 @@ export function createClient(options: ClientOptions): Client {
         const text = (await readCapped(response, MAX_ERROR_BYTES)) ?? "";
         throw errorFrom(response.status, text, response.headers, options.now(), mutates);
       }
-      if (answer === undefined) {
-        await response.body?.cancel();
-        return undefined as never;
-      }
       const parsed = answer.safeParse(parseJson((await readCapped(response, MAX_ANSWER_BYTES)) ?? ""));
       if (parsed.success) return parsed.data;
       const where = parsed.error.issues[0]?.path.join(".") || "body";
@@ -89,7 +85,9 @@ async function readCapped(response: Response, limit: number): Promise<string | n
   const decoder = new TextDecoder();
   let size = 0;
   let text = "";
-  for await (const chunk of response.body) {
+  const chunks: AsyncIterable<unknown> = response.body;
+  for await (const chunk of chunks) {
+    if (!(chunk instanceof Uint8Array)) continue;
     size += chunk.byteLength;
     if (size > limit) return null;
     text += decoder.decode(chunk, { stream: true });

@@ -9,7 +9,7 @@ import { checkSpec, type MachineSpec } from "../../machine/spec.ts";
 import { DriverError, invalidInput, isNotFound, type Driver } from "../driver.ts";
 import { createClient, type ClientOptions } from "./client.ts";
 import { priceAt, toMachine } from "./machine.ts";
-import { parseServer, pricingAnswer, serverAnswer, serverPage } from "./schema.ts";
+import { anyAnswer, parseServer, pricingAnswer, serverAnswer, serverPage } from "./schema.ts";
 import { toLabelSelector } from "./selector.ts";
 
 export interface HetznerOptions extends ClientOptions {
@@ -111,7 +111,7 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
     async destroy(providerId) {
       const path = `/servers/${checkId(providerId)}`;
       try {
-        await call({ method: "DELETE", path });
+        await call({ method: "DELETE", path, answer: anyAnswer });
       } catch (error) {
         if (!isNotFound(error)) throw error;
       }

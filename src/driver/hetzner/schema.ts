@@ -67,6 +67,9 @@ export const pricingAnswer = z.object({
   }),
 });
 
+/** `DELETE`: an action, or nothing; a 2xx is all that counts (S48, S156). */
+export const anyAnswer = z.unknown();
+
 const errorBody = z.object({
   error: z.object({
     code: text,

@@ -1,0 +1,137 @@
+import * as z from "zod";
+import { isLabelValue } from "./machine/labels.ts";
+import { DURATION_RULE, parseDuration } from "./machine/duration.ts";
+
+/** What a sweep needs. It runs even where the rest cannot be read: a typing error must not keep machines alive. */
+export interface SweepConfig {
+  readonly provider: string;
+  readonly hcloudToken: string;
+  readonly hcloudEndpoint: string;
+  /** Ours first, then those that this one took over from. */
+  readonly installations: readonly [string, ...string[]];
+  readonly maxAgeMs: number;
+  readonly graceMs: number;
+  readonly launchDeadlineMs: number;
+  readonly plan: "free" | "paid";
+}
+
+/** Everything a deployment can set, read and checked. Lengths in milliseconds. */
+export interface Config extends SweepConfig {
+  readonly adminToken: string;
+  readonly defaultTtlMs: number;
+  readonly creates: boolean;
+  readonly authEpoch: string;
+}
+
+/** A setting that cannot be used. Answered as `503 misconfigured`: the key and the rule, never the value. */
+export class Misconfigured extends Error {
+  override readonly name = "Misconfigured";
+  readonly key: string;
+  readonly rule: string;
+
+  constructor(key: string, rule: string) {
+    super(`${key} ${rule}`);
+    this.key = key;
+    this.rule = rule;
+  }
+}
+
+const DAY_MS = 86_400_000;
+const LONGEST_MS = 30 * DAY_MS;
+
+const duration = (fallback: string, least: string, mostMs = LONGEST_MS) =>
+  z
+    .string(DURATION_RULE)
+    .default(fallback)
+    .transform((text, context) => {
+      const length = parseDuration(text);
+      const rule =
+        length === null
+          ? DURATION_RULE
+          : length < (parseDuration(least) ?? 0)
+            ? `must be at least ${least}`
+            : length > mostMs
+              ? `must be at most ${mostMs / DAY_MS}d`
+              : null;
+      if (length !== null && rule === null) return length;
+      context.addIssue(rule ?? DURATION_RULE);
+      return z.NEVER;
+    });
+
+const INSTALLATION_RULE =
+  "must be 1 to 63 letters, digits, `-`, `_` or `.`, beginning and ending with a letter or digit";
+const installation = z.string(INSTALLATION_RULE).refine((text) => text !== "" && isLabelValue(text), INSTALLATION_RULE);
+const secret = (rule: string) => z.string(rule).trim().min(1, rule);
+
+const sweepSchema = z.object({
+  PROVIDER: z.string().default("hetzner"),
+  HCLOUD_TOKEN: secret("must be set: the API token of the Hetzner Cloud project"),
+  HCLOUD_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: "must be an http(s) URL" })
+    .default("https://api.hetzner.cloud/v1"),
+  INSTALLATION: installation,
+  PREVIOUS_INSTALLATIONS: z
+    .string()
+    .default("")
+    .transform((text) =>
+      text
+        .split(",")
+        .map((part) => part.trim())
+        .filter((part) => part !== ""),
+    )
+    .pipe(z.array(installation)),
+  MAX_AGE: duration("24h", "1m"),
+  GRACE: duration("10m", "0s"),
+  LAUNCH_DEADLINE: duration("15m", "1m"),
+  PLAN: z.enum(["free", "paid"], "must be `free` or `paid`").default("free"),
+});
+
+const schema = z.object({
+  ...sweepSchema.shape,
+  ADMIN_TOKEN: secret("must be set: the token that may do everything here"),
+  DEFAULT_TTL: duration("1h", "60s"),
+  CREATES: z.enum(["on", "off"], "must be `on` or `off`").default("on"),
+  AUTH_EPOCH: z.string("must be text").min(1, "must not be empty").default("1"),
+});
+
+const LOOPBACK = /^https?:\/\/(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(\/|$)/;
+
+/** Reads the environment, or throws {@link Misconfigured} with the first key that cannot be used. */
+export function readConfig(env: unknown): Config {
+  const set = parse(schema, env);
+  const sweep = toSweepConfig(set);
+  if (set.DEFAULT_TTL > sweep.maxAgeMs) throw new Misconfigured("DEFAULT_TTL", "must not be longer than MAX_AGE");
+  return {
+    ...sweep,
+    adminToken: set.ADMIN_TOKEN,
+    defaultTtlMs: set.DEFAULT_TTL,
+    creates: set.CREATES === "on",
+    authEpoch: set.AUTH_EPOCH,
+  };
+}
+
+/** Reads just what a sweep needs, or throws {@link Misconfigured}. */
+export const readSweepConfig = (env: unknown): SweepConfig => toSweepConfig(parse(sweepSchema, env));
+
+function toSweepConfig(set: z.infer<typeof sweepSchema>): SweepConfig {
+  // Two installations of one project tell their machines apart by this alone, so it must not be guessed twice.
+  if (set.INSTALLATION.length < 16 && !LOOPBACK.test(set.HCLOUD_ENDPOINT))
+    throw new Misconfigured("INSTALLATION", "must have at least 16 characters; make one with: openssl rand -hex 16");
+  return {
+    provider: set.PROVIDER,
+    hcloudToken: set.HCLOUD_TOKEN,
+    hcloudEndpoint: set.HCLOUD_ENDPOINT,
+    installations: [set.INSTALLATION, ...set.PREVIOUS_INSTALLATIONS.filter((other) => other !== set.INSTALLATION)],
+    maxAgeMs: set.MAX_AGE,
+    graceMs: set.GRACE,
+    launchDeadlineMs: set.LAUNCH_DEADLINE,
+    plan: set.PLAN,
+  };
+}
+
+function parse<T>(shape: z.ZodType<T>, env: unknown): T {
+  const parsed = shape.safeParse(env);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new Misconfigured(String(issue?.path[0] ?? "the environment"), issue?.message ?? "cannot be read");
+}

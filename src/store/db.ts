@@ -1,0 +1,67 @@
+/**
+ * Everything that mayfly remembers, in D1: one file a table, and SQL nowhere else. `docs/storage.md` describes the tables.
+ *
+ * D1 has no interactive transactions: a claim is one guarded UPDATE, a batch is atomic, and an event joins the batch of
+ * what it tells of. Rows are parsed as they come out, once.
+ */
+import * as z from "zod";
+
+export type Param = string | number | null;
+export interface Statement {
+  readonly text: string;
+  readonly params: readonly Param[];
+}
+
+/** The database as the rest of this folder uses it. Every failure is a {@link StoreError}. */
+export interface Sql {
+  /** The rows of one statement. */
+  rows(statement: Statement): Promise<readonly unknown[]>;
+  /** Runs all or none, in order; the rows of each. */
+  batch(statements: readonly Statement[]): Promise<readonly (readonly unknown[])[]>;
+}
+
+/** D1 refused or could not be reached. What was asked may have happened. */
+export class StoreError extends Error {
+  override readonly name = "StoreError";
+}
+
+export const sql = (text: string, ...params: Param[]): Statement => ({ text, params });
+
+/** `INSERT INTO table (…) VALUES (…)`, then `tail`. Column names come from code, values are bound. */
+export function insertInto(table: string, values: Readonly<Record<string, Param>>, tail = ""): Statement {
+  const columns = Object.keys(values);
+  const places = columns.map(() => "?").join(", ");
+  return sql(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places}) ${tail}`, ...Object.values(values));
+}
+
+/** Wraps a D1 binding. `onStatements` is told how many statements go out, because a Worker's plan limits them. */
+export function openSql(db: D1Database, onStatements: (count: number) => void): Sql {
+  const prepare = ({ text, params }: Statement) => db.prepare(text).bind(...params);
+  const guarded = async <T>(count: number, run: () => Promise<T>): Promise<T> => {
+    onStatements(count);
+    try {
+      return await run();
+    } catch (error) {
+      throw new StoreError(error instanceof Error ? error.message : "D1 failed", { cause: error });
+    }
+  };
+  return {
+    rows: (statement) => guarded(1, async () => (await prepare(statement).all<unknown>()).results),
+    batch: (statements) =>
+      guarded(statements.length, async () => (await db.batch(statements.map(prepare))).map(({ results }) => results)),
+  };
+}
+
+/** Parses rows by a schema. A row that does not fit is our own fault and ends the request. */
+export const parseRows = <T>(schema: z.ZodType<T>, rows: readonly unknown[]): T[] => z.array(schema).parse(rows);
+
+/** The first row, or null. */
+export const parseFirst = <T>(schema: z.ZodType<T>, rows: readonly unknown[]): T | null =>
+  parseRows(schema, rows.slice(0, 1))[0] ?? null;
+
+/** Text of JSON, as SQLite keeps it. */
+export const jsonText = <T>(schema: z.ZodType<T>) =>
+  z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(schema);

@@ -1,0 +1,63 @@
+import * as z from "zod";
+import { parseFirst, sql, type Sql } from "./db.ts";
+
+const lockRow = z.object({
+  fence: z.int(),
+  held_until: z.int(),
+  last_started_at: z.int().nullable(),
+  last_good_cron_at: z.int(),
+  last_report_at: z.int(),
+  last_error: z.string().nullable(),
+});
+
+export interface Release {
+  readonly now: number;
+  readonly error: string | null;
+  /** A good sweep that cron started: the heartbeat that health looks at (I9). */
+  readonly goodByCron: boolean;
+  readonly reported: boolean;
+}
+
+export type LockStore = ReturnType<typeof createLockStore>;
+
+/** The row of `locks` that keeps sweeps from overlapping. Wall time throughout. */
+export function createLockStore(db: Sql) {
+  return {
+    /** Takes the lock until `until`, or answers null while another holds it. The fence rises with every holder. */
+    async acquire(holder: string, now: number, until: number): Promise<{ fence: number; lastReportAt: number } | null> {
+      const rows = await db.rows(
+        sql(
+          `UPDATE locks SET holder = ?1, fence = fence + 1, held_until = ?3, last_started_at = ?2
+           WHERE name = 'sweep' AND held_until <= ?2 RETURNING *`,
+          holder,
+          now,
+          until,
+        ),
+      );
+      const row = parseFirst(lockRow, rows);
+      return row && { fence: row.fence, lastReportAt: row.last_report_at };
+    },
+
+    /** Gives the lock back and leaves the heartbeat. An old holder, whose fence has passed, changes nothing. */
+    async release(fence: number, { now, error, goodByCron, reported }: Release): Promise<void> {
+      await db.rows(
+        sql(
+          `UPDATE locks SET holder = NULL, held_until = 0, last_error = ?3,
+             last_good_cron_at = CASE WHEN ?4 THEN ?2 ELSE last_good_cron_at END,
+             last_report_at = CASE WHEN ?5 THEN ?2 ELSE last_report_at END
+           WHERE name = 'sweep' AND fence = ?1`,
+          fence,
+          now,
+          error,
+          Number(goodByCron),
+          Number(reported),
+        ),
+      );
+    },
+
+    /** What health is judged by; null before the migrations ran. */
+    async read() {
+      return parseFirst(lockRow, await db.rows(sql("SELECT * FROM locks WHERE name = 'sweep'")));
+    },
+  };
+}

@@ -1,0 +1,288 @@
+import * as z from "zod";
+import type { Labels, Machine, MachineRow, Status } from "../machine/machine.ts";
+import { toMicroEur } from "../machine/money.ts";
+import type { SelectorTerm } from "../machine/selector.ts";
+import { insertInto, parseFirst, parseRows, sql, type Param, type Sql, type Statement } from "./db.ts";
+import { eventIfChanged, eventsOfDestroyed } from "./events.ts";
+import { machineRow } from "./machine-row.ts";
+
+/** A row before the provider knows of it. */
+export interface NewMachine {
+  readonly uid: string;
+  readonly owner: string;
+  readonly account: string;
+  readonly name: string;
+  readonly provider: string;
+  readonly providerName: string;
+  readonly installation: string;
+  readonly credential: string;
+  readonly specSha256: string;
+  readonly serverType: string;
+  readonly region: string;
+  readonly image: string;
+  readonly labels: Labels;
+  readonly requestedAt: number;
+  readonly expiresAt: number;
+  readonly maxUntil: number;
+}
+
+export interface MachineFilter {
+  /** Null = every owner. */
+  readonly owner: string | null;
+  /** Empty = the live ones. */
+  readonly statuses: readonly Status[];
+  readonly labels: readonly SelectorTerm[];
+  readonly page: number;
+  readonly perPage: number;
+}
+
+export interface Sighting {
+  readonly uid: string;
+  readonly machine: Machine;
+}
+
+export type MachineStore = ReturnType<typeof createMachineStore>;
+
+const LIVE = "phase IN ('requested', 'active', 'destroying')";
+
+/** The `machines` table. A method that changes rows says what it is guarded by; a lost guard changes nothing. */
+export function createMachineStore(db: Sql) {
+  const first = async (statement: Statement): Promise<MachineRow | null> =>
+    parseFirst(machineRow, await db.rows(statement));
+  const firstOfBatch = async (statements: readonly Statement[]): Promise<MachineRow | null> =>
+    parseFirst(machineRow, (await db.batch(statements))[0] ?? []);
+
+  return {
+    /** Holds the name and writes down the intent (I3). False when the owner has a live machine of this name already. */
+    async insert(row: NewMachine, tryingUntil: number, requestId: string | null): Promise<boolean> {
+      const insert = insertInto(
+        "machines",
+        {
+          uid: row.uid,
+          owner: row.owner,
+          account: row.account,
+          name: row.name,
+          provider: row.provider,
+          provider_name: row.providerName,
+          installation: row.installation,
+          credential: row.credential,
+          phase: "requested",
+          status: "creating",
+          spec_sha256: row.specSha256,
+          server_type: row.serverType,
+          region: row.region,
+          image: row.image,
+          labels: JSON.stringify(row.labels),
+          requested_at: row.requestedAt,
+          expires_at: row.expiresAt,
+          max_until: row.maxUntil,
+          next_try_at: tryingUntil,
+        },
+        "ON CONFLICT DO NOTHING RETURNING uid",
+      );
+      const told = eventIfChanged(row.uid, { at: row.requestedAt, event: "requested", requestId });
+      const [inserted] = await db.batch([insert, told]);
+      return (inserted?.length ?? 0) > 0;
+    },
+
+    byUid: (uid: string) => first(sql("SELECT * FROM machines WHERE uid = ?", uid)),
+
+    /** The owner's live machine of this name, else the last that had it. */
+    byName: (owner: string, name: string) =>
+      first(
+        sql(
+          `SELECT * FROM machines WHERE owner = ? AND name = ?
+           ORDER BY ${LIVE} DESC, requested_at DESC, rowid DESC LIMIT 1`,
+          owner,
+          name,
+        ),
+      ),
+
+    /** The row that a machine at the provider belongs to: the live one at its id, else the one that its uid label names. */
+    ofMachine: (providerId: string, uid: string | null) =>
+      first(
+        sql(
+          `SELECT * FROM (SELECT * FROM machines WHERE provider_id = ?1 AND ${LIVE} LIMIT 1)
+           UNION ALL SELECT * FROM (SELECT * FROM machines WHERE uid = ?2) LIMIT 1`,
+          providerId,
+          uid,
+        ),
+      ),
+
+    /** Takes the one right to try the create of a row whose last try ended or was given up. */
+    async claimCreate(uid: string, now: number, tryingUntil: number): Promise<boolean> {
+      const claimed = await db.rows(
+        sql(
+          `UPDATE machines SET next_try_at = ?3
+           WHERE uid = ?1 AND phase = 'requested' AND (next_try_at IS NULL OR next_try_at <= ?2) RETURNING uid`,
+          uid,
+          now,
+          tryingUntil,
+        ),
+      );
+      return claimed.length > 0;
+    },
+
+    /**
+     * Writes down what the provider shows, and with it that a requested machine exists. Guarded: only rows that live and are
+     * not being destroyed, and that have no other provider id. Returns the rows that took it.
+     */
+    async observe(sightings: readonly Sighting[], now: number): Promise<MachineRow[]> {
+      if (sightings.length === 0) return [];
+      const seen = JSON.stringify(sightings.map(({ uid, machine }) => ({ ...columnsOf(machine), uid })));
+      const applies = `phase IN ('requested', 'active') AND (provider_id IS NULL OR provider_id = seen.value ->> 'provider_id')`;
+      const [, rows] = await db.batch([
+        sql(
+          `INSERT INTO events (at, uid, owner, event) SELECT ?2, uid, owner, 'created'
+           FROM machines JOIN json_each(?1) AS seen ON uid = seen.value ->> 'uid' WHERE provider_id IS NULL AND ${applies}`,
+          seen,
+          now,
+        ),
+        sql(
+          `UPDATE machines SET phase = 'active', next_try_at = NULL, last_error = NULL, observed_at = ?2,
+             ${OBSERVED.map((column) => `${column} = seen.value ->> '${column}'`).join(", ")},
+             created_at = coalesce(created_at, seen.value ->> 'created_at'),
+             price_micro_eur = coalesce(price_micro_eur, seen.value ->> 'price_micro_eur')
+           FROM json_each(?1) AS seen WHERE uid = seen.value ->> 'uid' AND ${applies} RETURNING machines.*`,
+          seen,
+          now,
+        ),
+      ]);
+      return parseRows(machineRow, rows ?? []);
+    },
+
+    /** Ends a machine that never came to be. Guarded by `requested`. */
+    fail: (uid: string, reason: string, error: string, now: number) =>
+      firstOfBatch([
+        sql(
+          `UPDATE machines SET phase = 'failed', status = 'destroyed', reason = ?2, last_error = ?3, destroyed_at = ?4,
+             next_try_at = NULL
+           WHERE uid = ?1 AND phase = 'requested' RETURNING *`,
+          uid,
+          reason,
+          error,
+          now,
+        ),
+        eventIfChanged(uid, { at: now, event: "failed" }),
+      ]),
+
+    /** Lets the next call, or the next sweep from `nextTryAt` on, try again what did not work this time. */
+    async retryLater(uid: string, error: string, nextTryAt: number): Promise<void> {
+      await db.rows(
+        sql(
+          `UPDATE machines SET attempts = attempts + 1, last_error = ?2, next_try_at = ?3 WHERE uid = ?1 AND ${LIVE}`,
+          uid,
+          error,
+          nextTryAt,
+        ),
+      );
+    },
+
+    /**
+     * The owner's word that this uid shall not live: a tombstone from now on, whatever lands later. Guarded by being live.
+     * The lease ends with it, so that the sweep takes it up where this request cannot finish.
+     */
+    requestDestroy: (uid: string, now: number, requestId: string | null) =>
+      firstOfBatch([
+        sql(
+          `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = 'requested',
+             destroy_requested_at = coalesce(destroy_requested_at, ?2), expires_at = min(expires_at, ?2)
+           WHERE uid = ?1 AND ${LIVE} RETURNING *`,
+          uid,
+          now,
+        ),
+        eventIfChanged(uid, { at: now, event: "destroy_requested", requestId }),
+      ]),
+
+    /** Writes down that these are about to be destroyed, and why. Guarded by being live. */
+    async markDestroying(uids: readonly string[], reason: string): Promise<void> {
+      if (uids.length === 0) return;
+      await db.rows(
+        sql(
+          `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = coalesce(reason, ?2)
+           WHERE uid IN (SELECT value FROM json_each(?1)) AND phase IN ('requested', 'active')`,
+          JSON.stringify(uids),
+          reason,
+        ),
+      );
+    },
+
+    /** Closes rows whose machine the provider no longer has. Guarded by being live. */
+    async markDestroyed(uids: readonly string[], now: number): Promise<void> {
+      if (uids.length === 0) return;
+      await db.batch([
+        sql(
+          `UPDATE machines SET phase = 'destroyed', status = 'destroyed', destroyed_at = ?2, next_try_at = NULL
+           WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}`,
+          JSON.stringify(uids),
+          now,
+        ),
+        eventsOfDestroyed(uids, now),
+      ]);
+    },
+
+    /** Live rows whose end has come, oldest end first; those that are being tried or back off wait. */
+    async due(now: number, limit: number): Promise<MachineRow[]> {
+      const rows = await db.rows(
+        sql(
+          `SELECT * FROM machines WHERE ${LIVE} AND expires_at <= ?1 AND (next_try_at IS NULL OR next_try_at <= ?1)
+           ORDER BY expires_at, uid LIMIT ?2`,
+          now,
+          limit,
+        ),
+      );
+      return parseRows(machineRow, rows);
+    },
+
+    /** One page of the machines that match, oldest first, and how many match in all. */
+    async list(filter: MachineFilter): Promise<{ rows: MachineRow[]; total: number }> {
+      const conditions: string[] = [];
+      const params: Param[] = [];
+      if (filter.owner !== null) {
+        conditions.push("owner = ?");
+        params.push(filter.owner);
+      }
+      if (filter.statuses.length === 0) conditions.push(LIVE);
+      else {
+        conditions.push("status IN (SELECT value FROM json_each(?))");
+        params.push(JSON.stringify(filter.statuses));
+      }
+      for (const term of filter.labels) {
+        const value = "(SELECT value FROM json_each(labels) WHERE key = ?)";
+        params.push(term.key);
+        if (!("values" in term)) {
+          conditions.push(`${value} IS ${term.test === "exists" ? "NOT " : ""}NULL`);
+          continue;
+        }
+        const isIn = `coalesce(${value} IN (SELECT value FROM json_each(?)), 0)`;
+        conditions.push(term.test === "in" ? isIn : `NOT ${isIn}`);
+        params.push(JSON.stringify(term.values));
+      }
+      const where = conditions.join(" AND ");
+      const [counted, rows] = await db.batch([
+        sql(`SELECT count(*) AS total FROM machines WHERE ${where}`, ...params),
+        sql(
+          `SELECT * FROM machines WHERE ${where} ORDER BY requested_at, uid LIMIT ? OFFSET ?`,
+          ...params,
+          filter.perPage,
+          (filter.page - 1) * filter.perPage,
+        ),
+      ]);
+      const total = parseFirst(z.object({ total: z.int() }), counted ?? [])?.total ?? 0;
+      return { rows: parseRows(machineRow, rows ?? []), total };
+    },
+  };
+}
+
+const OBSERVED = ["provider_id", "status", "arch", "public_ipv4", "public_ipv6", "private_ipv4"];
+
+const columnsOf = (machine: Machine) => ({
+  provider_id: machine.providerId,
+  status: machine.status,
+  arch: machine.arch,
+  public_ipv4: machine.publicIpv4,
+  public_ipv6: machine.publicIpv6,
+  private_ipv4: machine.privateIpv4,
+  created_at: machine.createdAt,
+  price_micro_eur: toMicroEur(machine.priceEurPerHour),
+});

@@ -1,0 +1,52 @@
+import * as z from "zod";
+import { insertInto, jsonText, parseFirst, parseRows, sql, type Sql } from "./db.ts";
+
+export interface SweepRow {
+  readonly startedBy: "cron" | "admin";
+  readonly dryRun: boolean;
+  readonly scheduledAt: number;
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  readonly outcome: "ok" | "partial" | "failed";
+  /** The report as JSON, in the words of the API. */
+  readonly report: unknown;
+}
+
+const sweepRow = z.object({ id: z.int(), report: jsonText(z.unknown()) });
+
+export type SweepStore = ReturnType<typeof createSweepStore>;
+
+/** The `sweeps` table: reports. */
+export function createSweepStore(db: Sql) {
+  return {
+    /** Keeps a report; answers its id. */
+    async insert(row: SweepRow): Promise<number> {
+      const rows = await db.rows(
+        insertInto(
+          "sweeps",
+          {
+            started_by: row.startedBy,
+            dry_run: Number(row.dryRun),
+            scheduled_at: row.scheduledAt,
+            started_at: row.startedAt,
+            finished_at: row.finishedAt,
+            outcome: row.outcome,
+            report: JSON.stringify(row.report),
+          },
+          "RETURNING id",
+        ),
+      );
+      return parseFirst(z.object({ id: z.int() }), rows)?.id ?? 0;
+    },
+
+    /** One page, newest first, and how many there are. */
+    async list(page: number, perPage: number): Promise<{ sweeps: { id: number; report: unknown }[]; total: number }> {
+      const [counted, rows] = await db.batch([
+        sql("SELECT count(*) AS total FROM sweeps"),
+        sql("SELECT id, report FROM sweeps ORDER BY id DESC LIMIT ? OFFSET ?", perPage, (page - 1) * perPage),
+      ]);
+      const total = parseFirst(z.object({ total: z.int() }), counted ?? [])?.total ?? 0;
+      return { sweeps: parseRows(sweepRow, rows ?? []), total };
+    },
+  };
+}

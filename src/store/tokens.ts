@@ -1,0 +1,78 @@
+import * as z from "zod";
+import { insertInto, parseFirst, parseRows, sql, type Sql } from "./db.ts";
+
+/** A minted token as it is remembered: never its secret. */
+export interface TokenRow {
+  readonly id: string;
+  readonly owner: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly revokedAt: number | null;
+}
+
+const tokenRow: z.ZodType<TokenRow> = z
+  .object({
+    id: z.string(),
+    owner: z.string(),
+    created_at: z.int(),
+    expires_at: z.int(),
+    revoked_at: z.int().nullable(),
+  })
+  .transform((row) => ({
+    id: row.id,
+    owner: row.owner,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+  }));
+
+export type TokenStore = ReturnType<typeof createTokenStore>;
+
+/** The `tokens` table. */
+export function createTokenStore(db: Sql) {
+  return {
+    async insert(row: TokenRow & { readonly secretSha256: string; readonly authEpoch: string }): Promise<void> {
+      await db.rows(
+        insertInto("tokens", {
+          id: row.id,
+          owner: row.owner,
+          secret_sha256: row.secretSha256,
+          auth_epoch: row.authEpoch,
+          created_at: row.createdAt,
+          expires_at: row.expiresAt,
+        }),
+      );
+    },
+
+    /** The token of this secret, if it may be used now: not expired, not revoked, of this epoch. */
+    async usable(secretSha256: string, authEpoch: string, now: number): Promise<TokenRow | null> {
+      const rows = await db.rows(
+        sql(
+          `SELECT * FROM tokens WHERE secret_sha256 = ? AND auth_epoch = ? AND expires_at > ? AND revoked_at IS NULL`,
+          secretSha256,
+          authEpoch,
+          now,
+        ),
+      );
+      return parseFirst(tokenRow, rows);
+    },
+
+    /** One page, newest first, dead ones included, and how many there are. */
+    async list(page: number, perPage: number): Promise<{ tokens: TokenRow[]; total: number }> {
+      const [counted, rows] = await db.batch([
+        sql("SELECT count(*) AS total FROM tokens"),
+        sql("SELECT * FROM tokens ORDER BY created_at DESC, id LIMIT ? OFFSET ?", perPage, (page - 1) * perPage),
+      ]);
+      const total = parseFirst(z.object({ total: z.int() }), counted ?? [])?.total ?? 0;
+      return { tokens: parseRows(tokenRow, rows ?? []), total };
+    },
+
+    /** Ends a token for good; a second time changes nothing. Null when there is none of this id. */
+    async revoke(id: string, now: number): Promise<TokenRow | null> {
+      const rows = await db.rows(
+        sql("UPDATE tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1 RETURNING *", id, now),
+      );
+      return parseFirst(tokenRow, rows);
+    },
+  };
+}
