@@ -41,6 +41,12 @@ export interface Sighting {
   readonly machine: Machine;
 }
 
+/** A row's end and why; a reason that the row has already stays. */
+export interface Ending {
+  readonly uid: string;
+  readonly reason: string;
+}
+
 export type MachineStore = ReturnType<typeof createMachineStore>;
 
 const LIVE = "phase IN ('requested', 'active', 'destroying')";
@@ -151,6 +157,18 @@ export function createMachineStore(db: Sql) {
       return parseRows(machineRow, rows ?? []);
     },
 
+    /** Writes down that these were looked for and not seen, which proves nothing; it only spaces the next look. */
+    async looked(uids: readonly string[], now: number): Promise<void> {
+      if (uids.length === 0) return;
+      await db.rows(
+        sql(
+          `UPDATE machines SET observed_at = ?2 WHERE uid IN (SELECT value FROM json_each(?1)) AND phase = 'requested'`,
+          JSON.stringify(uids),
+          now,
+        ),
+      );
+    },
+
     /** Ends a machine that never came to be. Guarded by `requested`. */
     fail: (uid: string, reason: string, error: string, now: number) =>
       firstOfBatch([
@@ -167,13 +185,14 @@ export function createMachineStore(db: Sql) {
       ]),
 
     /** Lets the next call, or the next sweep from `nextTryAt` on, try again what did not work this time. */
-    async retryLater(uid: string, error: string, nextTryAt: number): Promise<void> {
+    async retryLater(tries: readonly { uid: string; error: string; nextTryAt: number }[]): Promise<void> {
+      if (tries.length === 0) return;
       await db.rows(
         sql(
-          `UPDATE machines SET attempts = attempts + 1, last_error = ?2, next_try_at = ?3 WHERE uid = ?1 AND ${LIVE}`,
-          uid,
-          error,
-          nextTryAt,
+          `UPDATE machines SET attempts = attempts + 1, last_error = try.value ->> 'error',
+             next_try_at = try.value ->> 'nextTryAt'
+           FROM json_each(?1) AS try WHERE uid = try.value ->> 'uid' AND ${LIVE}`,
+          JSON.stringify(tries),
         ),
       );
     },
@@ -195,29 +214,32 @@ export function createMachineStore(db: Sql) {
       ]),
 
     /** Writes down that these are about to be destroyed, and why. Guarded by being live. */
-    async markDestroying(uids: readonly string[], reason: string): Promise<void> {
-      if (uids.length === 0) return;
+    async markDestroying(doomed: readonly Ending[]): Promise<void> {
+      if (doomed.length === 0) return;
       await db.rows(
         sql(
-          `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = coalesce(reason, ?2)
-           WHERE uid IN (SELECT value FROM json_each(?1)) AND phase IN ('requested', 'active')`,
-          JSON.stringify(uids),
-          reason,
+          `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = coalesce(reason, ending.value ->> 'reason')
+           FROM json_each(?1) AS ending WHERE uid = ending.value ->> 'uid' AND phase IN ('requested', 'active')`,
+          JSON.stringify(doomed),
         ),
       );
     },
 
-    /** Closes rows whose machine the provider no longer has. Guarded by being live. */
-    async markDestroyed(uids: readonly string[], now: number): Promise<void> {
-      if (uids.length === 0) return;
+    /** Closes rows whose machine the provider no longer has, or has agreed to delete. Guarded by being live. */
+    async markDestroyed(ended: readonly Ending[], now: number): Promise<void> {
+      if (ended.length === 0) return;
       await db.batch([
         sql(
-          `UPDATE machines SET phase = 'destroyed', status = 'destroyed', destroyed_at = ?2, next_try_at = NULL
-           WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}`,
-          JSON.stringify(uids),
+          `UPDATE machines SET phase = 'destroyed', status = 'destroyed', destroyed_at = ?2, next_try_at = NULL,
+             reason = coalesce(reason, ending.value ->> 'reason')
+           FROM json_each(?1) AS ending WHERE uid = ending.value ->> 'uid' AND ${LIVE}`,
+          JSON.stringify(ended),
           now,
         ),
-        eventsOfDestroyed(uids, now),
+        eventsOfDestroyed(
+          ended.map(({ uid }) => uid),
+          now,
+        ),
       ]);
     },
 

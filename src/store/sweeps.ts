@@ -12,7 +12,7 @@ export interface SweepRow {
   readonly report: unknown;
 }
 
-const sweepRow = z.object({ id: z.int(), report: jsonText(z.unknown()) });
+const sweepRow = z.object({ id: z.int(), report: jsonText(z.record(z.string(), z.unknown())) });
 
 export type SweepStore = ReturnType<typeof createSweepStore>;
 
@@ -40,7 +40,7 @@ export function createSweepStore(db: Sql) {
     },
 
     /** One page, newest first, and how many there are. */
-    async list(page: number, perPage: number): Promise<{ sweeps: { id: number; report: unknown }[]; total: number }> {
+    async list(page: number, perPage: number): Promise<{ sweeps: z.infer<typeof sweepRow>[]; total: number }> {
       const [counted, rows] = await db.batch([
         sql("SELECT count(*) AS total FROM sweeps"),
         sql("SELECT id, report FROM sweeps ORDER BY id DESC LIMIT ? OFFSET ?", perPage, (page - 1) * perPage),

@@ -24,7 +24,8 @@ export interface Account {
 
 /** `POST /servers` ends by then, so that the outcome can still be recorded within the 30 s that a Worker is left. */
 const CREATE_TIMEOUT_MS = 20_000;
-const CURRENCY_TIMEOUT_MS = 5_000;
+/** What is asked besides must not eat up that time. */
+const SIDE_CALL_TIMEOUT_MS = 5_000;
 const PER_PAGE = 50;
 const MAX_PAGES = 1000;
 
@@ -46,7 +47,7 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
   async function learnCurrency(): Promise<void> {
     if (account.currency !== undefined) return;
     try {
-      await pricing(CURRENCY_TIMEOUT_MS);
+      await pricing(SIDE_CALL_TIMEOUT_MS);
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
     }

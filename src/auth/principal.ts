@@ -1,0 +1,41 @@
+/**
+ * Who is calling, and for whom that caller may act. The admin token comes from the configuration; every other caller holds
+ * a token that an admin minted for one owner.
+ */
+import type { Store } from "../store/store.ts";
+import { isSameSecret, sha256Hex } from "./hash.ts";
+
+/** A verified caller. */
+export interface Principal {
+  /** The key that its machines are kept under. */
+  readonly owner: string;
+  /** What its limits and money count against. */
+  readonly account: string;
+  readonly isAdmin: boolean;
+}
+
+const ADMIN: Principal = { owner: "admin", account: "admin", isAdmin: true };
+
+/** Owner keys, of every kind: lower case, at most 63, and so a label value as they are. */
+const OWNER = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
+export const OWNER_RULE =
+  "must be an owner's key: at most 63 lower-case letters, digits, `.` and `-`, like `tok.alice`";
+export const isOwner = (text: string): boolean => OWNER.test(text);
+
+/** The bearer token of an `Authorization` header (RFC 6750), or null when there is none that could be one. */
+export function bearerToken(header: string | undefined): string | null {
+  const token = /^Bearer +([A-Za-z0-9\-._~+/]{1,512}=*)$/i.exec(header ?? "")?.[1];
+  return token ?? null;
+}
+
+/** Finds out who holds a token; null when nobody does. Reads at most one row and writes nothing. */
+export async function identify(
+  token: string,
+  now: number,
+  { tokens }: Pick<Store, "tokens">,
+  { adminToken, authEpoch }: { readonly adminToken: string; readonly authEpoch: string },
+): Promise<Principal | null> {
+  if (await isSameSecret(token, adminToken)) return ADMIN;
+  const minted = await tokens.usable(await sha256Hex(token), authEpoch, now);
+  return minted && { owner: minted.owner, account: minted.owner, isAdmin: false };
+}

@@ -1,0 +1,34 @@
+import type { Store } from "../store/store.ts";
+import type { TokenRow } from "../store/tokens.ts";
+import { sha256Hex } from "./hash.ts";
+
+/** What an admin calls an owner. It is kept as `tok.<name>`, which no other kind of owner can be. */
+const NAME = /^[a-z0-9]([a-z0-9-]{0,57}[a-z0-9])?$/;
+export const TOKEN_OWNER_RULE = "must be 1 to 59 lower-case letters, digits and inner hyphens";
+export const isTokenOwner = (text: string): boolean => NAME.test(text);
+
+export const DEFAULT_TOKEN_LIFE = "90d";
+export const LONGEST_TOKEN_LIFE = "366d";
+
+export interface Minted {
+  readonly token: TokenRow;
+  /** Shown once: only its hash is kept. */
+  readonly secret: string;
+}
+
+/** Mints a token for a named owner. `randomBytes` must be 32 of them, unpredictable. */
+export async function mintToken(
+  { tokens }: Pick<Store, "tokens">,
+  order: { owner: string; lifeMs: number; now: number; id: string; randomBytes: Uint8Array; authEpoch: string },
+): Promise<Minted> {
+  const secret = `mft_${order.randomBytes.toBase64({ alphabet: "base64url", omitPadding: true })}`;
+  const token = {
+    id: `tok_${order.id}`,
+    owner: `tok.${order.owner}`,
+    createdAt: order.now,
+    expiresAt: order.now + order.lifeMs,
+    revokedAt: null,
+  };
+  await tokens.insert({ ...token, secretSha256: await sha256Hex(secret), authEpoch: order.authEpoch });
+  return { token, secret };
+}

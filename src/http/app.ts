@@ -1,0 +1,160 @@
+/**
+ * mayfly over HTTP. Requests are read and checked here and answered here; what they mean is decided in `lifecycle/`,
+ * `reaper/` and `auth/`. The middleware stands in the order in which it runs.
+ */
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { HTTPException } from "hono/http-exception";
+import { createMiddleware } from "hono/factory";
+import { routePath } from "hono/route";
+import { bearerToken, identify } from "../auth/principal.ts";
+import { Misconfigured, readConfig } from "../config.ts";
+import { openStore } from "../store/store.ts";
+import { StoreError } from "../store/db.ts";
+import { limitBody, readJson } from "./body.ts";
+import { healthRoute } from "./health.ts";
+import { machineRoutes } from "./machines.ts";
+import { HttpProblem, invalidField, problemResponse } from "./problem.ts";
+import type { AppEnv, World } from "./scope.ts";
+import { sweepRoutes } from "./sweeps.ts";
+import { tokenRoutes } from "./tokens.ts";
+
+/** The whole HTTP side as one Hono app over a given world. */
+export function createApp(world: World): OpenAPIHono<AppEnv> {
+  const app = new OpenAPIHono<AppEnv>({
+    defaultHook: (result) => {
+      if (result.success) return;
+      const issue = result.error.issues[0];
+      throw invalidField(issue?.path.join(".") || result.target, ruleOf(issue?.message ?? "is not valid"));
+    },
+  });
+
+  app.use(identifyRequest(world));
+  healthRoute(app, world);
+  app.get("/openapi.json", (c) =>
+    c.json(
+      app.getOpenAPI31Document({
+        openapi: "3.1.0",
+        info: { title: "mayfly", version: "1" },
+        security: [{ token: [] }],
+      }),
+    ),
+  );
+  app.openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
+
+  app.use("/v1/*", openScope(world), authenticate);
+  app.on(["PUT", "POST"], "/v1/*", limitBody, readJson);
+  machineRoutes(app);
+  sweepRoutes(app);
+  tokenRoutes(app);
+  refuseOtherMethods(app);
+
+  app.notFound((c) => {
+    const problem = new HttpProblem("not_found", {
+      detail: "There is nothing at this path.",
+      next: "See /openapi.json.",
+    });
+    return problemResponse(problem, c.get("requestId"));
+  });
+  app.onError((error, c) => {
+    const problem = toProblem(error);
+    if (problem.code === "internal" || problem.code === "store_unavailable") {
+      const message = error instanceof Error ? `${error.name}: ${error.message}` : "unknown";
+      world.log({ event: "error", request_id: c.get("requestId"), error: message });
+    }
+    return problemResponse(problem, c.get("requestId"));
+  });
+  return app;
+}
+
+/** Gives the request an id, and tells of it when it has been answered. */
+const identifyRequest = (world: World) =>
+  createMiddleware<AppEnv>(async (c, next) => {
+    const requestId = world.newUid();
+    c.set("requestId", requestId);
+    await next();
+    c.header("X-Request-Id", requestId);
+    const { fetches, statements } = c.get("scope")?.meter ?? { fetches: 0, statements: 0 };
+    world.log({
+      event: "request",
+      request_id: requestId,
+      method: c.req.method,
+      route: routePath(c, -1),
+      status: c.res.status,
+      owner: c.get("principal")?.owner ?? null,
+      fetches,
+      statements,
+    });
+  });
+
+/** Reads the configuration and opens what the request works with; counts what goes out. */
+const openScope = (world: World) =>
+  createMiddleware<AppEnv>(async (c, next) => {
+    const config = readConfig(c.env);
+    const meter = { fetches: 0, statements: 0 };
+    c.set("scope", {
+      world,
+      config,
+      meter,
+      store: openStore(c.env.DB, (count) => (meter.statements += count)),
+      driver: world.openDriver(config, meter),
+      now: world.now,
+      rules: config,
+    });
+    await next();
+  });
+
+const authenticate = createMiddleware<AppEnv>(async (c, next) => {
+  const token = bearerToken(c.req.header("Authorization"));
+  const { store, config, now } = c.get("scope");
+  const principal = token === null ? null : await identify(token, now(), store, config);
+  if (principal === null)
+    throw new HttpProblem("unauthorized", {
+      detail: token === null ? "There is no bearer token." : "This token is not, or no longer, valid.",
+      next: "Send `Authorization: Bearer <token>`; an admin mints tokens with POST /v1/tokens.",
+      headers: { "WWW-Authenticate": "Bearer" },
+    });
+  c.set("principal", principal);
+  await next();
+});
+
+/** Answers 405 on every path that takes other methods. */
+function refuseOtherMethods(app: OpenAPIHono<AppEnv>): void {
+  const methods = new Map<string, Set<string>>();
+  for (const { path, method } of app.routes)
+    if (method !== "ALL" && !path.includes("*")) methods.set(path, (methods.get(path) ?? new Set()).add(method));
+  for (const [path, known] of methods)
+    app.all(path, () => {
+      const allow = [...known].join(", ");
+      throw new HttpProblem("method_not_allowed", { detail: `This path takes ${allow}.`, headers: { Allow: allow } });
+    });
+}
+
+function toProblem(error: unknown): HttpProblem {
+  if (error instanceof HttpProblem) return error;
+  if (error instanceof Misconfigured)
+    return new HttpProblem("misconfigured", {
+      detail: `The setting ${error.key} cannot be used.`,
+      field: error.key,
+      rule: error.rule,
+      next: "An admin must correct it and deploy again.",
+    });
+  if (error instanceof StoreError)
+    return new HttpProblem("store_unavailable", {
+      detail: "The database did not answer; what was asked may have happened.",
+      next: "Repeat the same call; it cannot double anything.",
+    });
+  // Hono's own refusals are all about requests that it cannot read.
+  if (error instanceof HTTPException && error.status < 500)
+    return new HttpProblem("malformed", { detail: error.message });
+  return new HttpProblem("internal", {
+    detail: "mayfly met an error of its own.",
+    next: "Report it with the request_id.",
+  });
+}
+
+/** zod's sentences, in words that follow the field's name. */
+function ruleOf(message: string): string {
+  if (message.endsWith("received undefined")) return "is required";
+  const expected = /^Invalid input: expected (\w+)/.exec(message)?.[1];
+  return expected === undefined ? message : `must be of type ${expected}`;
+}

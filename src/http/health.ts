@@ -1,0 +1,42 @@
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { Misconfigured, readConfig } from "../config.ts";
+import { checkInstallation } from "../lifecycle/installation.ts";
+import { healthOf } from "../reaper/health.ts";
+import { StoreError } from "../store/db.ts";
+import { openStore } from "../store/store.ts";
+import type { AppEnv, World } from "./scope.ts";
+
+/** `GET /healthz`: 200 while the reaper is seen to be alive, else 503 with the reasons. Needs no token and names nobody. */
+export function healthRoute(app: OpenAPIHono<AppEnv>, world: World): void {
+  app.get("/healthz", async (c) => {
+    const { reasons, lastGoodSweepAt } = await examine(c.env, world);
+    const isGreen = reasons.length === 0;
+    return c.json(
+      {
+        status: isGreen ? "green" : "red",
+        reasons,
+        last_good_sweep_at: lastGoodSweepAt === null ? null : new Date(lastGoodSweepAt).toISOString(),
+      },
+      isGreen ? 200 : 503,
+      { "Cache-Control": "no-store", ...(isGreen ? {} : { "Retry-After": "60" }) },
+    );
+  });
+}
+
+async function examine(env: Env, world: World) {
+  const reasons: string[] = [];
+  let lastGoodSweepAt: number | null = null;
+  try {
+    const store = openStore(env.DB, () => {});
+    const health = await healthOf(store, world.now());
+    reasons.push(...health.reasons);
+    lastGoodSweepAt = health.lastGoodSweepAt;
+    const stranger = await checkInstallation(store, readConfig(env).installations);
+    if (stranger) reasons.push(stranger.message);
+  } catch (error) {
+    if (error instanceof Misconfigured) reasons.push(`the setting ${error.key} ${error.rule}`);
+    else if (error instanceof StoreError) reasons.push("the database does not answer");
+    else throw error;
+  }
+  return { reasons, lastGoodSweepAt };
+}

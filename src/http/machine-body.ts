@@ -1,0 +1,66 @@
+import * as z from "zod";
+import { sha256Hex } from "../auth/hash.ts";
+import type { Config } from "../config.ts";
+import { formatDuration, parseDuration } from "../machine/duration.ts";
+import { checkRequest, DEFAULT_IMAGE, type MachineRequest } from "../machine/spec.ts";
+import { invalidField } from "./problem.ts";
+import { duration } from "./schemas.ts";
+
+/** Fields that the design has and this version does not: refused by name, never ignored. */
+const NOT_YET = ["arch", "profile", "ssh_keys", "networks", "firewalls", "keep_on_failure"];
+const ONE_NAME = "must be one name";
+
+/** The body of a create. Unknown fields are ignored. */
+export const machineBody = z
+  .looseObject({
+    server_type: z.string(ONE_NAME).meta({ example: "cx23" }),
+    region: z.string(ONE_NAME).meta({ example: "fsn1" }),
+    image: z
+      .union([z.string(), z.int().positive()], "must be an image's name or id")
+      .optional()
+      .meta({ example: DEFAULT_IMAGE }),
+    ttl: duration.optional().meta({ example: "30m" }),
+    labels: z.record(z.string(), z.string("must be text"), "must be an object of texts").optional(),
+    cloud_init: z.string().optional(),
+    enable_ipv4: z.boolean().optional(),
+    enable_ipv6: z.boolean().optional(),
+  })
+  .superRefine((body, context) => {
+    for (const field of NOT_YET)
+      if (body[field] !== undefined)
+        context.addIssue({ code: "custom", path: [field], message: "is not supported by this version" });
+  });
+
+export type MachineBody = z.infer<typeof machineBody>;
+
+export interface ParsedBody {
+  readonly request: MachineRequest;
+  readonly ttlMs: number | null;
+  /** Of the normalised body: defaults not expanded, `ttl` left out. Two bodies are the same spec if this is equal. */
+  readonly specSha256: string;
+}
+
+const LEAST_TTL_MS = 60_000;
+
+/** A body in the domain's words, by every rule that can be checked here. Throws the first that is broken. */
+export async function parseMachineBody(body: MachineBody, config: Config): Promise<ParsedBody> {
+  const { server_type, region, image, ttl, labels, cloud_init, enable_ipv4, enable_ipv6 } = body;
+  const checked = checkRequest({
+    serverType: server_type,
+    region,
+    image: image === undefined ? DEFAULT_IMAGE : String(image),
+    cloudInit: cloud_init ?? "",
+    labels: labels ?? {},
+    enableIpv4: enable_ipv4 ?? true,
+    enableIpv6: enable_ipv6 ?? true,
+  });
+  if (!checked.ok) throw invalidField(checked.problem.field, checked.problem.rule);
+  const ttlMs = ttl === undefined ? null : parseDuration(ttl);
+  if (ttlMs !== null && ttlMs < LEAST_TTL_MS) throw invalidField("ttl", "must be at least 60s");
+  if (ttlMs !== null && ttlMs > config.maxAgeMs)
+    throw invalidField("ttl", `must be at most ${formatDuration(config.maxAgeMs)} (MAX_AGE)`);
+  const sortedLabels = labels && Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
+  const asked = [server_type, region, image, sortedLabels, cloud_init, enable_ipv4, enable_ipv6];
+  const specSha256 = await sha256Hex(JSON.stringify(asked.map((value) => value ?? null)));
+  return { request: checked.value, ttlMs, specSha256 };
+}

@@ -1,0 +1,70 @@
+import * as z from "zod";
+import { STATUSES, type MachineRow } from "../machine/machine.ts";
+import { costMicroEur, toEur } from "../machine/money.ts";
+import { idOf } from "../machine/name.ts";
+
+const time = z.iso.datetime().nullable();
+
+/** A machine as the API shows it. Addresses that are not there are `""`; what is unknown is null. */
+export const machineJson = z.object({
+  id: z.string(),
+  name: z.string(),
+  owner: z.string(),
+  account: z.string(),
+  status: z.enum(STATUSES),
+  reason: z.string().nullable(),
+  provider: z.string(),
+  provider_id: z.string().nullable(),
+  server_type: z.string(),
+  region: z.string(),
+  arch: z.string(),
+  image: z.string(),
+  public_ipv4: z.string(),
+  public_ipv6: z.string().meta({ description: "the base address of the machine's /64" }),
+  ipv6: z.string().meta({ description: "the address that the machine answers on" }),
+  private_ipv4: z.string(),
+  labels: z.record(z.string(), z.string()),
+  created_at: time,
+  expires_at: z.iso.datetime(),
+  max_until: z.iso.datetime(),
+  observed_at: time,
+  destroyed_at: time,
+  price_eur_per_hour: z.number().nullable().meta({ description: "null = unknown, never free" }),
+  cost_eur: z.number().nullable(),
+});
+
+/** Shows a row at `now`. */
+export function toJson(row: MachineRow, now: number): z.infer<typeof machineJson> {
+  const at = (ms: number) => new Date(ms).toISOString();
+  const maybe = (ms: number | null) => (ms === null ? null : at(ms));
+  const cost = costMicroEur(row, now);
+  return {
+    id: idOf(row.uid),
+    name: row.name,
+    owner: row.owner,
+    account: row.account,
+    status: row.status,
+    reason: row.reason,
+    provider: row.provider,
+    provider_id: row.providerId,
+    server_type: row.serverType,
+    region: row.region,
+    arch: row.arch,
+    image: row.image,
+    public_ipv4: row.publicIpv4,
+    public_ipv6: row.publicIpv6,
+    ipv6: hostAddress(row.publicIpv6),
+    private_ipv4: row.privateIpv4,
+    labels: row.labels,
+    created_at: maybe(row.createdAt),
+    expires_at: at(row.expiresAt),
+    max_until: at(row.maxUntil),
+    observed_at: maybe(row.observedAt),
+    destroyed_at: maybe(row.destroyedAt),
+    price_eur_per_hour: row.priceMicroEur === null ? null : toEur(row.priceMicroEur),
+    cost_eur: cost === null ? null : toEur(cost),
+  };
+}
+
+/** The first address of a /64, which a machine configures for itself (S58): base `2001:db8::` is `2001:db8::1`. */
+const hostAddress = (base: string): string => (base.endsWith("::") ? `${base}1` : base);

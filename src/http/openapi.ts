@@ -1,0 +1,27 @@
+import * as z from "zod";
+import { PROBLEM_CODES } from "./problem.ts";
+
+const problem = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    code: z.enum(PROBLEM_CODES),
+    detail: z.string(),
+    field: z.string().optional(),
+    rule: z.string().optional(),
+    next: z.string().optional(),
+    request_id: z.string(),
+  })
+  .meta({ id: "Problem", description: "RFC 9457 problem details; `code` is stable" });
+
+/** One answer of a route: what it means, and its shape. */
+export const json = <Schema extends z.ZodType>(schema: Schema, description: string) => ({
+  description,
+  content: { "application/json": { schema } },
+});
+
+/** What every route may answer instead. */
+export const problems = {
+  default: { description: "An error", content: { "application/problem+json": { schema: problem } } },
+};

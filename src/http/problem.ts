@@ -1,0 +1,129 @@
+import type { RefusalCode, Refusal } from "../lifecycle/lifecycle.ts";
+
+/** Every code that an error answer can carry, with its status. Codes are stable; sentences are not. */
+const STATUS = {
+  malformed: 400,
+  invalid_input: 422,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  too_large: 413,
+  spec_mismatch: 409,
+  name_taken: 409,
+  releasing: 409,
+  released: 409,
+  identity_mismatch: 409,
+  sweep_running: 409,
+  provider_protected: 423,
+  capacity: 503,
+  provider_quota: 503,
+  provider_unauthorized: 503,
+  provider_unavailable: 503,
+  creates_off: 503,
+  installation_changed: 503,
+  misconfigured: 503,
+  store_unavailable: 503,
+  internal: 500,
+} as const satisfies Readonly<Record<RefusalCode, number>> & Readonly<Record<string, number>>;
+
+export type ProblemCode = keyof typeof STATUS;
+export const PROBLEM_CODES = Object.keys(STATUS);
+
+const TITLE: Readonly<Record<ProblemCode, string>> = {
+  malformed: "The request cannot be read",
+  invalid_input: "A field breaks a rule",
+  unauthorized: "A valid token is needed",
+  forbidden: "This token may not do that",
+  not_found: "There is no such thing",
+  method_not_allowed: "This path does not take that method",
+  too_large: "The body is too large",
+  spec_mismatch: "The name belongs to a machine of another spec",
+  name_taken: "The name is taken at the provider",
+  releasing: "The machine before is still going away",
+  released: "The machine was destroyed meanwhile",
+  identity_mismatch: "The machine is not the one that was recorded",
+  sweep_running: "Another sweep is running",
+  provider_protected: "The machine is protected at the provider",
+  capacity: "The provider has no room",
+  provider_quota: "The provider's limit is reached",
+  provider_unauthorized: "The provider refuses mayfly's token",
+  provider_unavailable: "The provider did not do it",
+  creates_off: "Creates are switched off",
+  installation_changed: "This database belongs to another installation",
+  misconfigured: "A setting cannot be used",
+  store_unavailable: "The database did not answer",
+  internal: "Something went wrong here",
+};
+
+export interface ProblemDetails {
+  /** What happened, in a sentence. */
+  readonly detail: string;
+  /** What the caller can do about it. */
+  readonly next?: string;
+  readonly field?: string;
+  readonly rule?: string;
+  readonly retryAfterSeconds?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An error on its way to the caller; thrown anywhere in `http/`, answered in one place. */
+export class HttpProblem extends Error {
+  override readonly name = "HttpProblem";
+  readonly code: ProblemCode;
+  readonly details: ProblemDetails;
+
+  constructor(code: ProblemCode, details: ProblemDetails) {
+    super(details.detail);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** A field that breaks a rule: 422, naming both. */
+export const invalidField = (field: string, rule: string): HttpProblem =>
+  new HttpProblem("invalid_input", {
+    detail: `\`${field}\` ${rule}.`,
+    field,
+    rule,
+    next: "Correct the field and send again.",
+  });
+
+/** A use case's refusal, as an answer. */
+export function problemOf({ code, message, next, retryAfterSeconds, problem }: Refusal): HttpProblem {
+  return new HttpProblem(code, {
+    detail: message,
+    next,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...problem,
+  });
+}
+
+const DEFAULT_RETRY_SECONDS = 10;
+
+/** RFC 9457 problem details. Every 429 and 503 says when to come back, so that `curl --retry` works. */
+export function problemResponse({ code, details }: HttpProblem, requestId: string): Response {
+  const status: number = STATUS[code];
+  const waits = status === 503 || status === 429;
+  const retryAfter = details.retryAfterSeconds ?? (waits ? DEFAULT_RETRY_SECONDS : undefined);
+  const { detail, next, field, rule } = details;
+  const body = {
+    type: "about:blank",
+    title: TITLE[code],
+    status,
+    code,
+    detail,
+    field,
+    rule,
+    next,
+    request_id: requestId,
+  };
+  return Response.json(body, {
+    status,
+    headers: {
+      ...details.headers,
+      ...(retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) }),
+      "Content-Type": "application/problem+json",
+    },
+  });
+}

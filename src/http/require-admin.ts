@@ -1,0 +1,10 @@
+import { createMiddleware } from "hono/factory";
+import { HttpProblem } from "./problem.ts";
+import type { AppEnv } from "./scope.ts";
+
+/** For routes that only an admin may use. */
+export const requireAdmin = createMiddleware<AppEnv>(async (c, next) => {
+  if (!c.get("principal").isAdmin)
+    throw new HttpProblem("forbidden", { detail: "This is for admins only.", rule: "needs the admin token" });
+  await next();
+});

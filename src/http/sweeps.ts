@@ -1,0 +1,62 @@
+import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import * as z from "zod";
+import { reportJson } from "../reaper/report.ts";
+import { sweep } from "../reaper/sweep.ts";
+import { json, problems } from "./openapi.ts";
+import { HttpProblem } from "./problem.ts";
+import { requireAdmin } from "./require-admin.ts";
+import { metaOf, paging, pagination } from "./schemas.ts";
+import type { AppEnv } from "./scope.ts";
+
+const report = z
+  .looseObject({ id: z.int().nullable() })
+  .meta({ id: "Sweep", description: "What a sweep did, phase by phase" });
+
+const post = createRoute({
+  method: "post",
+  path: "/v1/sweeps",
+  summary: "Run a sweep now, or with `dry_run` decide everything and do nothing (admin)",
+  middleware: requireAdmin,
+  request: {
+    body: { content: { "application/json": { schema: z.looseObject({ dry_run: z.boolean().default(false) }) } } },
+  },
+  responses: { 200: json(z.object({ sweep: report }), "Its report"), ...problems },
+});
+const list = createRoute({
+  method: "get",
+  path: "/v1/sweeps",
+  summary: "Reports of sweeps, newest first (admin)",
+  middleware: requireAdmin,
+  request: { query: z.object(paging) },
+  responses: {
+    200: json(z.object({ sweeps: z.array(report), meta: z.object({ pagination }) }), "One page"),
+    ...problems,
+  },
+});
+
+/** The routes of sweeps. */
+export function sweepRoutes(app: OpenAPIHono<AppEnv>): void {
+  app.openapi(post, async (c) => {
+    const scope = c.get("scope");
+    const { dry_run: dryRun } = c.req.valid("json");
+    const work = sweep(
+      { ...scope, wallNow: scope.now, newUid: scope.world.newUid, plan: scope.config.plan },
+      { startedBy: "admin", dryRun },
+    );
+    c.executionCtx.waitUntil(work);
+    const done = await work;
+    if (done === null)
+      throw new HttpProblem("sweep_running", {
+        detail: "A sweep is running; two never overlap.",
+        next: "Repeat the call in a minute, or read its report at GET /v1/sweeps.",
+      });
+    return c.json({ sweep: { id: done.id, ...reportJson(done) } }, 200);
+  });
+
+  app.openapi(list, async (c) => {
+    const { page, per_page: perPage } = c.req.valid("query");
+    const { sweeps, total } = await c.get("scope").store.sweeps.list(page, perPage);
+    const shown = sweeps.map(({ id, report: kept }) => Object.assign(kept, { id }));
+    return c.json({ sweeps: shown, meta: metaOf(page, perPage, total) }, 200);
+  });
+}

@@ -1,0 +1,79 @@
+import { DriverError, isNotFound } from "../driver/driver.ts";
+import { decide, type Verdict } from "../machine/decide.ts";
+import { LABEL } from "../machine/labels.ts";
+import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
+import { backOffMs, refusalOf, type Deps, type Refusal } from "./lifecycle.ts";
+
+export type DestroyResult =
+  | { readonly ok: true; readonly row: MachineRow }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/**
+ * Destroys a machine on its owner's word. The word is written down first and holds from then on: a create that lands later
+ * dies, and what this call cannot finish the sweep does. The row returned is `destroyed` when nothing is left, else
+ * `deleting`. A refusal means that somebody has to act at the provider; the word still stands.
+ */
+export async function destroyMachine(deps: Deps, row: MachineRow, requestId: string): Promise<DestroyResult> {
+  const { store } = deps;
+  const marked = await store.machines.requestDestroy(row.uid, deps.now(), requestId);
+  if (marked === null) return { ok: true, row: (await store.machines.byUid(row.uid)) ?? row };
+  const retryLater = (error: string, waitMs: number) =>
+    store.machines.retryLater([{ uid: marked.uid, error, nextTryAt: deps.now() + waitMs }]);
+  try {
+    const machines = await find(deps, marked);
+    if (machines === null) await store.machines.markDestroyed([{ uid: marked.uid, reason: "gone" }], deps.now());
+    // None yet, or none any more, and nobody can tell which: the sweep decides once a create can no longer land.
+    else if (machines.length === 0) await retryLater("not seen at the provider yet", 0);
+    for (const machine of machines ?? []) {
+      const refusal = refusalOfVerdict(await destroyIfDue(deps, marked, machine, deps.now()));
+      if (refusal === null) continue;
+      await retryLater(refusal.message, backOffMs(marked.attempts));
+      return { ok: false, refusal };
+    }
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    await retryLater(error.message, backOffMs(marked.attempts));
+    if (error.code === "protected") return { ok: false, refusal: refusalOf(error) };
+  }
+  return { ok: true, row: (await store.machines.byUid(row.uid)) ?? marked };
+}
+
+/**
+ * The last step of every path that destroys: decides over a machine that was just read, and destroys it when the decision
+ * says so. In that case nothing is left to do and its row is closed. Provider failures surface.
+ */
+export async function destroyIfDue(
+  { store, driver, rules }: Pick<Deps, "store" | "driver" | "rules">,
+  row: MachineRow | null,
+  machine: Machine,
+  now: number,
+): Promise<Verdict> {
+  const verdict = decide(row, machine, now, rules);
+  if (verdict.act === "keep") return verdict;
+  await driver.destroy(machine.providerId);
+  const isItsOwn = row !== null && isLive(row) && (row.providerId ?? machine.providerId) === machine.providerId;
+  if (isItsOwn) await store.machines.markDestroyed([{ uid: row.uid, reason: verdict.reason }], now);
+  return verdict;
+}
+
+/** A row's machines at the provider: by id where it is known, else by uid. Null = proven gone. */
+async function find({ driver }: Deps, row: MachineRow): Promise<readonly Machine[] | null> {
+  if (row.providerId === null) return driver.list({ [LABEL.uid]: row.uid });
+  try {
+    return [await driver.get(row.providerId)];
+  } catch (error) {
+    if (isNotFound(error)) return null;
+    throw error;
+  }
+}
+
+function refusalOfVerdict({ act, reason }: Verdict): Refusal | null {
+  if (act === "destroy" || reason === "dying") return null;
+  if (reason === "provider_protected")
+    return refusalOf(new DriverError("protected", "the machine is protected against deletion at the provider"));
+  return {
+    code: "identity_mismatch",
+    message: "What the provider shows under this machine's id is not the machine that was recorded.",
+    next: "Have an admin compare the server's labels with the row; nothing was deleted.",
+  };
+}

@@ -1,0 +1,86 @@
+/**
+ * The use cases of a machine's life: create, look, destroy. Each writes down what it is about to do, does it, and writes
+ * down what came of it, so that whatever is cut off in between can be taken up by the next call or the next sweep.
+ * They know the driver contract and the store, never a cloud and never HTTP.
+ */
+import type { Driver, DriverError, DriverErrorCode } from "../driver/driver.ts";
+import type { Rules } from "../machine/decide.ts";
+import type { Problem } from "../machine/validation.ts";
+import type { Store } from "../store/store.ts";
+
+/** What every use case works with. */
+export interface Deps {
+  readonly store: Store;
+  readonly driver: Driver;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly rules: Rules;
+}
+
+export type RefusalCode =
+  | "invalid_input"
+  | "spec_mismatch"
+  | "name_taken"
+  | "releasing"
+  | "released"
+  | "identity_mismatch"
+  | "provider_protected"
+  | "capacity"
+  | "provider_quota"
+  | "provider_unauthorized"
+  | "provider_unavailable"
+  | "creates_off"
+  | "installation_changed";
+
+/** Why a use case did not do what it was asked: a value, because the edge decides how to say it. */
+export interface Refusal {
+  readonly code: RefusalCode;
+  /** What happened, in a sentence for people. */
+  readonly message: string;
+  /** What the caller can do about it. */
+  readonly next: string;
+  readonly retryAfterSeconds?: number;
+  readonly problem?: Problem;
+}
+
+const DEFAULT_RETRY_SECONDS = 5;
+
+type Meaning = { readonly code: RefusalCode; readonly next: string; readonly waits: boolean };
+
+const LATER: Meaning = {
+  code: "provider_unavailable",
+  next: "Repeat the same call; it cannot double anything.",
+  waits: true,
+};
+
+const MEANINGS: Partial<Record<DriverErrorCode, Meaning>> = {
+  invalid_input: { code: "invalid_input", next: "Correct the request.", waits: false },
+  name_taken: { code: "name_taken", next: "Choose another name.", waits: false },
+  protected: {
+    code: "provider_protected",
+    next: "Lift the delete protection at the provider; the next sweep then destroys the machine.",
+    waits: false,
+  },
+  capacity: { code: "capacity", next: "Try another server_type or region, or the same later.", waits: true },
+  quota: {
+    code: "provider_quota",
+    next: "Destroy machines, or have the provider raise the project's limit.",
+    waits: true,
+  },
+  unauthorized: { code: "provider_unauthorized", next: "An admin must check HCLOUD_TOKEN.", waits: true },
+};
+
+/** What a provider's failure means to a caller. */
+export function refusalOf(error: DriverError): Refusal {
+  const { code, next, waits } = MEANINGS[error.code] ?? LATER;
+  return {
+    code,
+    next,
+    message: error.message,
+    ...(waits ? { retryAfterSeconds: error.retryAfter ?? DEFAULT_RETRY_SECONDS } : {}),
+    ...(error.problem ? { problem: error.problem } : {}),
+  };
+}
+
+/** How long to leave a machine alone after `attempts` failures in a row: a minute at first, a quarter of an hour at most. */
+export const backOffMs = (attempts: number): number => Math.min(30_000 * 2 ** Math.min(attempts, 10), 15 * 60_000);

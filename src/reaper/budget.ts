@@ -1,0 +1,30 @@
+/** What went out of this invocation so far; counted where it goes out. */
+export interface Meter {
+  fetches: number;
+  statements: number;
+}
+
+export interface Share {
+  readonly fetches: number;
+  readonly statements: number;
+}
+
+/** Whether the invocation can still afford something. */
+export interface Budget {
+  allows(cost: Share): boolean;
+}
+
+/**
+ * What one tick may spend, by the plan that the Worker runs under. Free allows 50 of each, Paid far more than a provider
+ * would answer in a minute; both stay clear of the platform's own end, which comes without an error.
+ */
+export const PLANS: Readonly<Record<"free" | "paid", Share>> = {
+  free: { fetches: 40, statements: 40 },
+  paid: { fetches: 500, statements: 400 },
+};
+
+/** A budget up to `limit`, counted from the start of the invocation. */
+export const budgetOf = (meter: Meter, limit: Share): Budget => ({
+  allows: ({ fetches, statements }) =>
+    meter.fetches + fetches <= limit.fetches && meter.statements + statements <= limit.statements,
+});

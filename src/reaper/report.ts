@@ -1,0 +1,84 @@
+import { idOf } from "../machine/name.ts";
+
+export interface SweepOrder {
+  readonly startedBy: "cron" | "admin";
+  /** Decides everything and does nothing. */
+  readonly dryRun: boolean;
+}
+
+/** What became of one machine that a phase looked at; under a dry run, what would have become of it. */
+export interface Item {
+  /** Null where the machine has no row, or nobody asked. */
+  readonly uid: string | null;
+  readonly providerId: string | null;
+  /**
+   * `destroyed`: gone, or the provider agreed. `kept`: not due after all. `alert`: somebody has to act. `error`: will be
+   * tried again. `remaining`: due, and not tried this time. `unknown_age`: nobody knows how old it is.
+   */
+  readonly outcome: "destroyed" | "kept" | "alert" | "error" | "remaining" | "unknown_age";
+  readonly reason: string;
+}
+
+export interface PhaseReport {
+  readonly phase: "expire" | "reap";
+  readonly items: readonly Item[];
+  /** Why the phase as a whole could not run, or not to its end; null when it could. */
+  readonly failure: string | null;
+}
+
+export interface SweepReport extends SweepOrder {
+  /** Null while it is not kept: a dry run, or a sweep without news. */
+  readonly id: number | null;
+  /** Unix milliseconds, all three. */
+  readonly scheduledAt: number;
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  readonly phases: readonly PhaseReport[];
+  readonly fetches: number;
+  readonly statements: number;
+}
+
+/** `failed`: a phase could not do its work. `partial`: something due still lives. */
+export function outcomeOf(phases: readonly PhaseReport[]): "ok" | "partial" | "failed" {
+  if (phases.some(({ failure }) => failure !== null)) return "failed";
+  const open = phases
+    .flatMap(({ items }) => items)
+    .some(({ outcome }) => outcome === "error" || outcome === "remaining");
+  return open ? "partial" : "ok";
+}
+
+/** Whether a report is worth a row: something was done, failed or held. */
+export const hasNews = ({ phases }: SweepReport): boolean =>
+  phases.some(({ items, failure }) => failure !== null || items.some(({ outcome }) => !QUIET.has(outcome)));
+const QUIET: ReadonlySet<Item["outcome"]> = new Set(["kept", "unknown_age"]);
+
+/** A report in the words of the API. */
+export function reportJson(report: SweepReport) {
+  const time = (at: number) => new Date(at).toISOString();
+  return {
+    started_by: report.startedBy,
+    dry_run: report.dryRun,
+    scheduled_at: time(report.scheduledAt),
+    started_at: time(report.startedAt),
+    finished_at: time(report.finishedAt),
+    outcome: outcomeOf(report.phases),
+    phases: report.phases.map(({ phase, items, failure }) => {
+      const those = (outcome: Item["outcome"]) =>
+        items
+          .filter((item) => item.outcome === outcome)
+          .map(({ uid, providerId, reason }) => ({ id: uid && idOf(uid), provider_id: providerId, reason }));
+      return {
+        phase,
+        destroyed: those("destroyed"),
+        kept: those("kept"),
+        alerts: those("alert"),
+        errors: those("error"),
+        remaining: those("remaining"),
+        unknown_age: those("unknown_age"),
+        failure,
+      };
+    }),
+    fetches: report.fetches,
+    statements: report.statements,
+  };
+}
