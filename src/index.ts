@@ -7,7 +7,7 @@ import { createDriverRegistry } from "./drivers.ts";
 import { createApp } from "./http/app.ts";
 import type { World } from "./http/scope.ts";
 import { consoleLog } from "./log.ts";
-import { outcomeOf, type SweepReport } from "./reaper/report.ts";
+import { reportJson, type SweepReport } from "./reaper/report.ts";
 import { sweep } from "./reaper/sweep.ts";
 import { openStore } from "./store/store.ts";
 
@@ -40,14 +40,7 @@ export default {
 
   async scheduled(controller, env) {
     const report = await runSweep(controller.scheduledTime, env);
-    if (report === null) world.log({ event: "sweep", outcome: "skipped", reason: "another one is running" });
-    else
-      world.log({
-        event: "sweep",
-        outcome: outcomeOf(report.phases),
-        fetches: report.fetches,
-        statements: report.statements,
-      });
+    world.log({ event: "sweep", id: report?.id ?? null, ...(report ? reportJson(report) : { outcome: "skipped" }) });
   },
 } satisfies ExportedHandler<Env>;
 

@@ -1,5 +1,8 @@
-/** One event of the log: a flat object without secrets, which Workers Logs indexes by field. */
-export type LogEvent = { readonly event: string } & Readonly<Record<string, string | number | boolean | null>>;
+/** One event of the log: a JSON object without secrets, which Workers Logs indexes by field. */
+export interface LogEvent {
+  readonly event: "request" | "sweep" | "error";
+  readonly [field: string]: unknown;
+}
 
 export type Log = (event: LogEvent) => void;
 

@@ -149,7 +149,7 @@ export function createMachineStore(db: Sql) {
              ${OBSERVED.map((column) => `${column} = seen.value ->> '${column}'`).join(", ")},
              created_at = coalesce(created_at, seen.value ->> 'created_at'),
              price_micro_eur = coalesce(price_micro_eur, seen.value ->> 'price_micro_eur')
-           FROM json_each(?1) AS seen WHERE uid = seen.value ->> 'uid' AND ${applies} RETURNING machines.*`,
+           FROM json_each(?1) AS seen WHERE uid = seen.value ->> 'uid' AND ${applies} RETURNING *`,
           seen,
           now,
         ),

@@ -1,0 +1,170 @@
+// The whole of mayfly on one machine: the Worker in workerd, D1 in a folder, and unless told otherwise the simulator on a
+// socket of its own. `npm start`, the end-to-end tests and the benchmark all stand on this.
+import { fileURLToPath } from "node:url";
+import { readD1Migrations } from "@cloudflare/vitest-pool-workers";
+import { build, type Plugin } from "esbuild";
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare, type V4MiniflareOptions } from "miniflare";
+import { unstable_getMiniflareWorkerOptions } from "wrangler";
+import { createSimulator, type Simulator } from "../test/simulator/simulator.ts";
+import { serveSimulator } from "./simulator-server.ts";
+
+export interface StackOptions {
+  /** 0 takes a free one; so does leaving it out. */
+  port?: number;
+  simPort?: number;
+  /** Where D1 keeps its files, as `wrangler --persist-to` would; in memory when absent. */
+  stateDir?: string;
+  /** Settings of the Worker by their names. With `HCLOUD_ENDPOINT` among them there is no simulator. */
+  settings: Record<string, string>;
+  /** Told of everything that the Worker logs, line by line. */
+  onLog?: (message: string, level: string) => void;
+}
+
+export interface Stack {
+  url: string;
+  /** Null where a real endpoint is driven. */
+  simulator: { url: string; controls: Simulator } | null;
+  db: Awaited<ReturnType<Miniflare["getD1Database"]>>;
+  /** Runs the cron handler at that time, after whatever tick is running, and answers the sweep's report. */
+  tick(at_ms: number): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+const path = (relative: string): string => fileURLToPath(new URL(`../${relative}`, import.meta.url));
+
+/** Brings everything up, migrated; rejects in plain words when a port is taken. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  // wrangler wants to see that the secrets which wrangler.toml declares are there, and then tells that it saw them.
+  Object.assign(process.env, { WRANGLER_LOG: "error", ...options.settings });
+  const ticks = createTicks();
+  const simulated = options.settings["HCLOUD_ENDPOINT"] === undefined;
+  const controls = createSimulator({ onTick: (at) => ticks.run(at) });
+  const server = simulated ? await serveSimulator(controls, options.simPort ?? 0) : null;
+  try {
+    const settings = server === null ? options.settings : { ...options.settings, HCLOUD_ENDPOINT: `${server.url}/v1` };
+    const mf = new Miniflare(await miniflareOptions(options, settings, ticks.onLog));
+    const url = (await mf.ready).origin;
+    const db = await mf.getD1Database("DB");
+    await migrate(db);
+    const worker = await mf.getWorker();
+    ticks.start((at_ms) => worker.scheduled({ cron: "* * * * *", scheduledTime: new Date(at_ms) }));
+    return {
+      url,
+      simulator: server && { url: server.url, controls },
+      db,
+      tick: ticks.run,
+      async stop() {
+        await ticks.idle();
+        await mf.dispose();
+        await server?.close();
+      },
+    };
+  } catch (error) {
+    await server?.close();
+    throw error;
+  }
+}
+
+async function miniflareOptions(
+  options: StackOptions,
+  settings: Record<string, string>,
+  onLog: (line: string) => void,
+) {
+  const { workerOptions, define, main } = unstable_getMiniflareWorkerOptions(path("wrangler.toml"));
+  if (main === undefined) throw new Error("wrangler.toml names no main");
+  const bundle = await build({
+    entryPoints: [main],
+    bundle: true,
+    write: false,
+    format: "esm",
+    target: "es2024",
+    define: define ?? {},
+    sourcemap: "inline",
+    conditions: ["workerd", "worker", "browser"],
+    mainFields: ["browser", "module", "main"],
+    external: ["cloudflare:*"],
+    plugins: [withoutLocales],
+  });
+  const worker: Record<string, unknown> = { ...workerOptions };
+  delete worker["modulesRules"]; // refused by the converter
+  return {
+    ...convertV4MiniflareOptions({
+      ...worker,
+      name: "mayfly",
+      modules: [{ type: "ESModule", path: "index.js", contents: bundle.outputFiles[0]?.text ?? "" }],
+      bindings: { ...Object(worker["bindings"]), ...settings },
+    } as V4MiniflareOptions),
+    host: "127.0.0.1",
+    port: options.port ?? 0,
+    cf: false as const,
+    log: new Log(LogLevel.WARN),
+    handleStructuredLogs: ({ level, message }: { level: string; message: string }) => {
+      onLog(message);
+      options.onLog?.(message, level);
+    },
+    ...(options.stateDir === undefined ? {} : { resourcePersistencePath: `${options.stateDir}/v3` }),
+  };
+}
+
+/** What wrangler.toml's [alias] says, for esbuild. */
+const withoutLocales: Plugin = {
+  name: "without-locales",
+  setup: ({ onResolve }) => onResolve({ filter: /^\.\.\/locales\/index\.js$/ }, () => ({ path: path("src/empty.ts") })),
+};
+
+/** Applies what is missing, in the table that `wrangler d1 migrations apply` reads and writes. */
+async function migrate(db: Stack["db"]): Promise<void> {
+  await db
+    .prepare(
+      `CREATE TABLE IF NOT EXISTS d1_migrations(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE,
+       applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)`,
+    )
+    .run();
+  const { results } = await db.prepare("SELECT name FROM d1_migrations").all<{ name: string }>();
+  const applied = new Set(results.map(({ name }) => name));
+  for (const { name, queries } of await readD1Migrations(path("migrations"))) {
+    if (applied.has(name)) continue;
+    const record = db.prepare("INSERT INTO d1_migrations (name) VALUES (?)").bind(name);
+    await db.batch([...queries.map((query) => db.prepare(query)), record]);
+  }
+}
+
+/** One tick at a time; the report of each is what the Worker logs at its end. */
+function createTicks() {
+  let tail: Promise<unknown> = Promise.resolve();
+  let fire: ((at_ms: number) => Promise<{ outcome: string }>) | undefined;
+  let report: PromiseWithResolvers<unknown> | undefined;
+
+  async function once(at_ms: number): Promise<unknown> {
+    if (fire === undefined) throw new Error("the Worker is not up yet");
+    report = Promise.withResolvers();
+    const { outcome } = await fire(at_ms);
+    if (outcome !== "ok") return { outcome: "failed", failure: `the cron handler ended with: ${outcome}` };
+    return report.promise;
+  }
+  return {
+    start: (scheduled: NonNullable<typeof fire>) => {
+      fire = scheduled;
+    },
+    run: (at_ms: number): Promise<unknown> => {
+      const next = tail.then(() => once(at_ms));
+      tail = next.catch(() => undefined);
+      return next;
+    },
+    idle: () => tail,
+    onLog: (line: string) => {
+      const { event, ...rest } = parseObject(line) ?? {};
+      if (event === "sweep") report?.resolve(rest);
+    },
+  };
+}
+
+/** A log line as the object it holds, or null. */
+export function parseObject(line: string): Record<string, unknown> | null {
+  if (!line.startsWith("{")) return null;
+  try {
+    return Object(JSON.parse(line));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,110 @@
+// `npm start`: all of mayfly on this machine, with a tick every ten seconds, until Ctrl-C.
+import { randomBytes } from "node:crypto";
+import { parseObject, startStack, type Stack } from "./stack.ts";
+
+const TICK_EVERY_MS = 10_000;
+const { env } = process;
+
+/** Settings of the Worker that may be given by their names. */
+const SETTINGS = [
+  ...["PROVIDER", "INSTALLATION", "PREVIOUS_INSTALLATIONS", "MAX_AGE", "DEFAULT_TTL", "GRACE", "LAUNCH_DEADLINE"],
+  ...["MAX_MACHINES", "MAX_EUR_PER_MONTH", "PLAN", "CREATES", "AUTH_EPOCH", "OIDC_AUDIENCE", "PUBLIC_URL"],
+  ...["GITHUB_WEBHOOK_SECRET", "HEARTBEAT_URL", "PROFILES", "POLICIES"],
+];
+
+function port(name: string, fallback: number): number {
+  const text = env[name] ?? String(fallback);
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new Error(`${name} must be a port from 0 to 65535, is: ${text}`);
+}
+
+/** The real API is driven only by two deliberate words, and never with the rows of the simulated one. */
+function realHetzner(): { token: string; endpoint: string } | null {
+  const token = env["HCLOUD_TOKEN"] ?? "";
+  if (env["REAL_HETZNER"] === "yes") {
+    if (token === "") throw new Error("REAL_HETZNER=yes needs HCLOUD_TOKEN");
+    return { token, endpoint: env["HCLOUD_ENDPOINT"] ?? "https://api.hetzner.cloud/v1" };
+  }
+  if (token !== "")
+    console.log("HCLOUD_TOKEN is set and ignored: the simulator is used. REAL_HETZNER=yes drives the real API.");
+  return null;
+}
+
+async function start(): Promise<void> {
+  const real = realHetzner();
+  const adminToken = env["ADMIN_TOKEN"] ?? `admin-${randomBytes(18).toString("base64url")}`;
+  const stateDir = env["STATE_DIR"] ?? (real ? ".wrangler/state-real" : ".wrangler/state");
+  const given = Object.fromEntries(SETTINGS.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+  console.log("starting the simulator, the Worker and its database …");
+  const stack = await startStack({
+    port: port("PORT", 8787),
+    simPort: port("SIM_PORT", 8788),
+    stateDir,
+    settings: {
+      INSTALLATION: "local",
+      ...given,
+      ADMIN_TOKEN: adminToken,
+      HCLOUD_TOKEN: real?.token ?? "simulated",
+      ...(real ? { HCLOUD_ENDPOINT: real.endpoint } : {}),
+    },
+    onLog: show,
+  });
+  const cron = env["CRON"] === "off" ? null : setInterval(() => tick(stack), TICK_EVERY_MS);
+  stopOnSignal(stack, cron);
+  greet(stack, adminToken, stateDir, cron !== null);
+}
+
+function greet({ url, simulator }: Stack, adminToken: string, stateDir: string, ticks: boolean): void {
+  const auth = `-H 'Authorization: Bearer ${adminToken}'`;
+  const body = `{"server_type":"cx23","region":"fsn1","ttl":"10m"}`;
+  console.log(`mayfly ready on ${url}
+
+  provider     ${simulator ? `simulator on ${simulator.url}/v1` : "the real Hetzner Cloud: machines cost money"}
+  database     ${stateDir}
+  admin token  ${adminToken}
+  sweeps       ${ticks ? "every 10 s" : "off (CRON=off): POST /_sim/tick at the simulator plays one"}
+
+Try it:
+
+  curl -X PUT ${url}/v1/machines/first ${auth} -d '${body}'
+  curl ${url}/v1/machines ${auth}
+  curl -X DELETE ${url}/v1/machines/first ${auth}
+
+Ctrl-C stops everything.`);
+}
+
+/** Sweeps that did something, and whatever went wrong; the rest is in the answers. */
+function show(message: string, level: string): void {
+  const event = parseObject(message);
+  if (event === null)
+    return void (level === "error" || level === "warn" ? console.error(message) : console.log(message));
+  if (event["event"] === "error") console.error(message);
+  if (event["event"] !== "sweep" || event["id"] === null) return;
+  const phases = Array.isArray(event["phases"]) ? event["phases"].map(Object) : [];
+  const count = (what: string) => phases.reduce((sum, phase) => sum + (phase[what]?.length ?? 0), 0);
+  const failure = phases.map(({ failure: why }) => why).find(Boolean);
+  const figures = ["destroyed", "errors", "alerts", "remaining"].map((what) => `${count(what)} ${what}`).join(", ");
+  console.log(`sweep ${event["id"]}: ${event["outcome"]}, ${figures}${failure ? ` (${failure})` : ""}`);
+}
+
+function tick(stack: Stack): void {
+  stack.tick(Date.now()).catch((error: unknown) => console.error("the tick failed:", error));
+}
+
+function stopOnSignal(stack: Stack, cron: NodeJS.Timeout | null): void {
+  let stopping = false;
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(signal, () => {
+      if (stopping) return;
+      stopping = true;
+      if (cron) clearInterval(cron);
+      stack.stop().then(() => process.exit(0), fail);
+    });
+}
+
+function fail(error: unknown): void {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+}
+
+start().catch(fail);

@@ -1,0 +1,110 @@
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { createDriverRegistry } from "../src/drivers.ts";
+import { readConfig } from "../src/config.ts";
+import { createApp } from "../src/http/app.ts";
+import type { World } from "../src/http/scope.ts";
+import type { LogEvent } from "../src/log.ts";
+import { sweep } from "../src/reaper/sweep.ts";
+import { openStore } from "../src/store/store.ts";
+import { createSimulator } from "./simulator/simulator.ts";
+
+export const NOW = Date.UTC(2026, 10, 30, 12);
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const BODY = { server_type: "cx23", region: "fsn1" };
+
+/** An answer as tests look at it: the body is whatever JSON came. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test asserts on the shape right after
+  body: any;
+  text: string;
+}
+
+/**
+ * The real app, store, driver and sweep over real D1 and the simulator, on one clock that only `advance` moves. `settings`
+ * override the environment.
+ */
+export function createMayfly(settings: Record<string, string> = {}) {
+  let now = NOW;
+  let uids = 0;
+  const simulator = createSimulator({ now: () => now });
+  const logs: LogEvent[] = [];
+  const openDriver = createDriverRegistry();
+  const world: World = {
+    now: () => now,
+    newUid: () => `00000000-0000-4000-8000-${String(++uids).padStart(12, "0")}`,
+    randomBytes: (count) => new Uint8Array(count).fill(++uids),
+    log: (event) => logs.push(event),
+    openDriver: (config, meter, signal) =>
+      openDriver(config, {
+        now: () => now,
+        fetch: (input, init) => {
+          meter.fetches += 1;
+          return simulator.fetch(new Request(input, init));
+        },
+        ...(signal ? { signal } : {}),
+      }),
+  };
+  const app = createApp(world);
+  const bindings: Env = Object.assign({}, env, settings);
+
+  async function send(
+    method: string,
+    path: string,
+    body?: unknown,
+    token: string | null = "admin-token",
+  ): Promise<Answer> {
+    const context = createExecutionContext();
+    const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
+    const payload = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
+    const response = await app.request(path, { method, headers, ...payload }, bindings, context);
+    await waitOnExecutionContext(context);
+    const text = await response.text();
+    const isJson = response.headers.get("Content-Type")?.includes("json") ?? false;
+    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : null };
+  }
+
+  return {
+    app,
+    bindings,
+    world,
+    simulator,
+    logs,
+    send,
+    now: () => now,
+    /** Moves the one clock. */
+    advance: (milliseconds: number) => {
+      now += milliseconds;
+    },
+    store: () => openStore(env.DB, () => {}),
+    /** Mints a token for an owner. */
+    tokenOf: async (owner: string): Promise<string> => {
+      const { body } = await send("POST", "/v1/tokens", { owner });
+      return String(body.token.secret);
+    },
+    /** One sweep, as cron starts it, at `at`. */
+    tick: async (at = now, dryRun = false) => {
+      const config = readConfig(bindings);
+      const meter = { fetches: 0, statements: 0 };
+      return sweep(
+        {
+          store: openStore(env.DB, (count) => (meter.statements += count)),
+          driver: world.openDriver(config, meter),
+          now: () => at,
+          wallNow: () => now,
+          newUid: world.newUid,
+          rules: config,
+          meter,
+          plan: config.plan,
+        },
+        { startedBy: "cron", dryRun },
+      );
+    },
+  };
+}
+
+export type Mayfly = ReturnType<typeof createMayfly>;

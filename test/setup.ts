@@ -1,0 +1,14 @@
+import { applyD1Migrations } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeEach } from "vitest";
+
+await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
+
+const TABLES = ["machines", "events", "sweeps", "tokens", "settings", "locks"];
+
+beforeEach(async () => {
+  await env.DB.batch([
+    ...TABLES.map((table) => env.DB.prepare(`DELETE FROM ${table}`)),
+    env.DB.prepare("INSERT INTO locks (name, last_good_cron_at) VALUES ('sweep', 0)"),
+  ]);
+});

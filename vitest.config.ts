@@ -1,0 +1,49 @@
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
+import { defineConfig } from "vitest/config";
+
+process.env["WRANGLER_LOG"] ??= "error";
+process.env["WRANGLER_HIDE_BANNER"] ??= "true";
+const secrets = {
+  HCLOUD_TOKEN: "canary-hcloud-token",
+  ADMIN_TOKEN: "admin-token",
+  INSTALLATION: "test-installation-1",
+};
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        plugins: [
+          cloudflareTest(async () => ({
+            wrangler: { configPath: "./wrangler.toml" },
+            miniflare: {
+              bindings: { ...secrets, TEST_MIGRATIONS: await readD1Migrations("./migrations") },
+              // Nothing may leave: a fetch that no test has taken over is loud.
+              outboundService: (request: { url: string }) => {
+                throw new Error(`unexpected outbound fetch: ${request.url}`);
+              },
+            },
+          })),
+        ],
+        test: {
+          name: "worker",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/e2e/**"],
+          setupFiles: ["./test/setup.ts"],
+          // One workerd for all files: setup.ts empties the database before each test instead.
+          isolate: false,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.test.ts"],
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
