@@ -3,9 +3,11 @@
 import { fileURLToPath } from "node:url";
 import { readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { build, type Plugin } from "esbuild";
-import { convertV4MiniflareOptions, Log, LogLevel, Miniflare, type V4MiniflareOptions } from "miniflare";
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions } from "wrangler";
+import * as z from "zod";
 import { createSimulator, type Simulator } from "../test/simulator/simulator.ts";
+import { readLogLine } from "./log-lines.ts";
 import { serveSimulator } from "./simulator-server.ts";
 
 export interface StackOptions {
@@ -85,15 +87,14 @@ async function miniflareOptions(
     external: ["cloudflare:*"],
     plugins: [withoutLocales],
   });
-  const worker: Record<string, unknown> = { ...workerOptions };
-  delete worker["modulesRules"]; // refused by the converter
+  const { modulesRules: _refusedByTheConverter, ...worker } = workerOptions;
   return {
     ...convertV4MiniflareOptions({
       ...worker,
       name: "mayfly",
       modules: [{ type: "ESModule", path: "index.js", contents: bundle.outputFiles[0]?.text ?? "" }],
-      bindings: { ...Object(worker["bindings"]), ...settings },
-    } as V4MiniflareOptions),
+      bindings: { ...bindings.parse(worker["bindings"]), ...settings },
+    }),
     host: "127.0.0.1",
     port: options.port ?? 0,
     cf: false as const,
@@ -106,10 +107,14 @@ async function miniflareOptions(
   };
 }
 
+/** The [vars] of wrangler.toml. */
+const bindings = z.record(z.string(), z.json()).default({});
+
 /** What wrangler.toml's [alias] says, for esbuild. */
 const withoutLocales: Plugin = {
   name: "without-locales",
-  setup: ({ onResolve }) => onResolve({ filter: /^\.\.\/locales\/index\.js$/ }, () => ({ path: path("src/empty.ts") })),
+  setup: (builder) =>
+    builder.onResolve({ filter: /^\.\.\/locales\/index\.js$/ }, () => ({ path: path("src/empty.ts") })),
 };
 
 /** Applies what is missing, in the table that `wrangler d1 migrations apply` reads and writes. */
@@ -153,18 +158,8 @@ function createTicks() {
     },
     idle: () => tail,
     onLog: (line: string) => {
-      const { event, ...rest } = parseObject(line) ?? {};
-      if (event === "sweep") report?.resolve(rest);
+      const event = readLogLine(line);
+      if (event?.event === "sweep") report?.resolve(event);
     },
   };
-}
-
-/** A log line as the object it holds, or null. */
-export function parseObject(line: string): Record<string, unknown> | null {
-  if (!line.startsWith("{")) return null;
-  try {
-    return Object(JSON.parse(line));
-  } catch {
-    return null;
-  }
 }

@@ -1,16 +1,16 @@
 // `npm start`: all of mayfly on this machine, with a tick every ten seconds, until Ctrl-C.
 import { randomBytes } from "node:crypto";
-import { parseObject, startStack, type Stack } from "./stack.ts";
+import { readLogLine, type SweepLine } from "./log-lines.ts";
+import { startStack, type Stack } from "./stack.ts";
 
 const TICK_EVERY_MS = 10_000;
 const { env } = process;
 
 /** Settings of the Worker that may be given by their names. */
-const SETTINGS = [
-  ...["PROVIDER", "INSTALLATION", "PREVIOUS_INSTALLATIONS", "MAX_AGE", "DEFAULT_TTL", "GRACE", "LAUNCH_DEADLINE"],
-  ...["MAX_MACHINES", "MAX_EUR_PER_MONTH", "PLAN", "CREATES", "AUTH_EPOCH", "OIDC_AUDIENCE", "PUBLIC_URL"],
-  ...["GITHUB_WEBHOOK_SECRET", "HEARTBEAT_URL", "PROFILES", "POLICIES"],
-];
+const SETTINGS = (
+  "PROVIDER INSTALLATION PREVIOUS_INSTALLATIONS MAX_AGE DEFAULT_TTL GRACE LAUNCH_DEADLINE MAX_MACHINES MAX_EUR_PER_MONTH " +
+  "PLAN CREATES AUTH_EPOCH OIDC_AUDIENCE PUBLIC_URL GITHUB_WEBHOOK_SECRET HEARTBEAT_URL PROFILES POLICIES"
+).split(" ");
 
 function port(name: string, fallback: number): number {
   const text = env[name] ?? String(fallback);
@@ -75,16 +75,18 @@ Ctrl-C stops everything.`);
 
 /** Sweeps that did something, and whatever went wrong; the rest is in the answers. */
 function show(message: string, level: string): void {
-  const event = parseObject(message);
-  if (event === null)
-    return void (level === "error" || level === "warn" ? console.error(message) : console.log(message));
-  if (event["event"] === "error") console.error(message);
-  if (event["event"] !== "sweep" || event["id"] === null) return;
-  const phases = Array.isArray(event["phases"]) ? event["phases"].map(Object) : [];
-  const count = (what: string) => phases.reduce((sum, phase) => sum + (phase[what]?.length ?? 0), 0);
-  const failure = phases.map(({ failure: why }) => why).find(Boolean);
-  const figures = ["destroyed", "errors", "alerts", "remaining"].map((what) => `${count(what)} ${what}`).join(", ");
-  console.log(`sweep ${event["id"]}: ${event["outcome"]}, ${figures}${failure ? ` (${failure})` : ""}`);
+  const line = readLogLine(message);
+  if (line?.event === "sweep") showSweep(line);
+  else if (line?.event === "error" || (line === null && level !== "info" && level !== "log")) console.error(message);
+}
+
+function showSweep({ id, outcome, phases }: SweepLine): void {
+  if (id === null) return;
+  const figures = (["destroyed", "errors", "alerts", "remaining"] as const)
+    .map((what) => `${phases.reduce((sum, phase) => sum + phase[what].length, 0)} ${what}`)
+    .join(", ");
+  const failures = phases.flatMap(({ phase, failure }) => (failure === null ? [] : [`${phase} failed: ${failure}`]));
+  console.log([`sweep ${id}: ${outcome}, ${figures}`, ...failures].join("; "));
 }
 
 function tick(stack: Stack): void {

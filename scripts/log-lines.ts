@@ -1,0 +1,44 @@
+// What the Worker logs, as far as the scripts beside this look at it.
+import * as z from "zod";
+
+const items = z.array(z.unknown());
+
+const logLine = z.union([
+  z.looseObject({
+    event: z.literal("sweep"),
+    /** Null when the sweep had nothing to tell. */
+    id: z.number().nullable(),
+    outcome: z.string(),
+    phases: z
+      .array(
+        z.object({
+          phase: z.string(),
+          destroyed: items,
+          errors: items,
+          alerts: items,
+          remaining: items,
+          failure: z.string().nullable(),
+        }),
+      )
+      .default([]),
+  }),
+  z.looseObject({ event: z.enum(["request", "error"]) }),
+]);
+export type LogLine = z.infer<typeof logLine>;
+export type SweepLine = Extract<LogLine, { event: "sweep" }>;
+
+/** Reads a line; null when it is none of the Worker's own events. */
+export function readLogLine(line: string): LogLine | null {
+  if (!line.startsWith("{")) return null;
+  const parsed = z.string().transform(toJson).pipe(logLine).safeParse(line);
+  return parsed.data ?? null;
+}
+
+function toJson(text: string, context: z.RefinementCtx): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue("is not JSON");
+    return z.NEVER;
+  }
+}

@@ -1,0 +1,98 @@
+import { renderAction } from "./action-record.ts";
+import { parseFault, parseReset, parseStock } from "./control-input.ts";
+import { ControlError } from "./errors.ts";
+import type { Fault, FaultRecord } from "./faults.ts";
+import type { Action, Server } from "./resources.ts";
+import { addServer, type ServerSeed } from "./seed.ts";
+import { renderServer, type ServerRecord } from "./server-record.ts";
+import { changeStock, type StockChange, type StockEntry } from "./stock.ts";
+import { createWorld, type RequestEntry, type ResetOptions, type World } from "./world.ts";
+
+/** A server with what its create request carried besides. */
+export interface ServerState extends Server {
+  user_data: string | null;
+  ssh_keys: (string | number)[];
+}
+
+/** Everything the simulator holds. */
+export interface State {
+  /** The simulator's clock, RFC 3339. */
+  now: string;
+  servers: ServerState[];
+  actions: Action[];
+  stock: StockEntry[];
+  /** `seen` counts the requests that the fault was offered and that it matched. */
+  faults: (Fault & { seen: number })[];
+  limits: { servers: number | null };
+  rate_limit: { limit: number; remaining: number };
+  currency: string;
+}
+
+/** The controls of a simulator; the ones over HTTP do the same. All throw ControlError on bad input. */
+export interface Controls {
+  /** Back to an empty project: resources, clock, faults, request log, stock and ids. */
+  reset(options?: ResetOptions): void;
+  /** Everything it holds, hidden servers included. */
+  state(): State;
+  /** Every API request since the last reset, oldest first. */
+  requests(): RequestEntry[];
+  /** Moves the clock by that many seconds. */
+  advance(seconds: number): void;
+  /** Puts a server in as given and answers it as the API would. */
+  addServer(seed: ServerSeed): Server;
+  /** Changes what the catalogue says and what a create meets; answers the changed entries. */
+  stock(change: StockChange): StockEntry[];
+  /** Installs a fault behind those already there. */
+  fault(fault: Fault): void;
+  clearFaults(): void;
+  /** The simulator's clock in unix milliseconds. */
+  now(): number;
+}
+
+const YEAR_10000_MS = Date.UTC(10_000, 0);
+
+/** The controls over the one world that `world()` gives and `replace` swaps for a new one. */
+export function createControls(real_ms: () => number, world: () => World, replace: (next: World) => void): Controls {
+  const now = (): number => real_ms() + world().advanced_ms;
+  return {
+    now,
+    reset: (options = {}) => replace(createWorld(parseReset(options), real_ms())),
+    state: () => stateOf(world(), now()),
+    requests: () => structuredClone(world().requests),
+    advance: (seconds) => {
+      const target_ms = now() + seconds * 1000;
+      // Times are written with four digits for the year.
+      if (!(target_ms >= 0 && target_ms < YEAR_10000_MS)) throw new ControlError("bad clock change: out of range");
+      world().advanced_ms += seconds * 1000;
+    },
+    addServer: (seed) => renderServer(addServer(world(), seed, now()), now()),
+    stock: (change) => changeStock(world().stock, parseStock(change)),
+    fault: (fault) => {
+      world().faults.push({ ...parseFault(fault), seen: 0 });
+    },
+    clearFaults: () => {
+      world().faults = [];
+    },
+  };
+}
+
+function serverState(record: ServerRecord, now_ms: number): ServerState {
+  return { ...renderServer(record, now_ms), user_data: record.user_data, ssh_keys: record.ssh_keys };
+}
+
+function faultState({ fault, seen }: FaultRecord): Fault & { seen: number } {
+  return { ...fault, seen };
+}
+
+function stateOf(world: World, now_ms: number): State {
+  return {
+    now: new Date(now_ms).toISOString(),
+    servers: [...world.servers.values()].map((record) => serverState(record, now_ms)),
+    actions: [...world.actions.values()].map((action) => renderAction(action, now_ms)),
+    stock: [...world.stock.values()],
+    faults: world.faults.map(faultState),
+    limits: { servers: world.server_limit },
+    rate_limit: { limit: world.rate_limit.limit, remaining: world.rate_limit.remaining(now_ms) },
+    currency: world.currency,
+  };
+}

@@ -1,0 +1,55 @@
+import { ACTION_MS, renderAction, startAction } from "./action-record.ts";
+import { created, type Call, type Reply } from "./call.ts";
+import { invalidField, locked } from "./errors.ts";
+import { Fields } from "./fields.ts";
+import { isBusy, statusAt, type ServerRecord } from "./server-record.ts";
+
+/** `POST /servers/{id}/actions/poweron`. Source: Hetzner API, Server Actions. */
+export const powerOn = power("start_server", "starting", "running");
+
+/** `POST /servers/{id}/actions/poweroff`. Source: Hetzner API, Server Actions. */
+export const powerOff = power("stop_server", "stopping", "off");
+
+/** `POST /servers/{id}/actions/shutdown`; every guest here obeys. Source: Hetzner API, Server Actions. */
+export const shutdown = power("shutdown_server", "stopping", "off");
+
+/** `POST /servers/{id}/actions/reboot`. Source: Hetzner API, Server Actions. */
+export const reboot = power("reboot_server", null, null);
+
+/** `POST /servers/{id}/actions/reset`. Source: Hetzner API, Server Actions. */
+export const reset = power("reset_server", null, null);
+
+// A null status means that the server keeps the one it has.
+function power(command: string, during: string | null, after: string | null) {
+  return (call: Call, record: ServerRecord): Reply => {
+    const before = statusAt(record, call.now_ms);
+    const reply = act(call, record, command);
+    const ended = call.effects.failure === null ? after : before;
+    if (during === null || ended === null || before === after) return reply;
+    record.changes.push({ at_ms: call.now_ms, status: during }, { at_ms: call.now_ms + ACTION_MS, status: ended });
+    return reply;
+  };
+}
+
+/** `POST /servers/{id}/actions/change_protection`: both flags or none. Source: Hetzner API, Server Actions. */
+export function changeProtection(call: Call, record: ServerRecord): Reply {
+  // Whoever put a server in may have left this out.
+  const { protection } = record.view;
+  const fields = new Fields(call.body);
+  const wanted = {
+    delete: fields.boolean("delete", protection?.delete ?? false),
+    rebuild: fields.boolean("rebuild", protection?.rebuild ?? false),
+  };
+  fields.check();
+  if (wanted.delete !== wanted.rebuild) throw invalidField("rebuild", "delete and rebuild protection must be equal.");
+  const reply = act(call, record, "change_protection");
+  if (call.effects.failure === null) record.view = { ...record.view, protection: wanted };
+  return reply;
+}
+
+function act(call: Call, record: ServerRecord, command: string): Reply {
+  if (isBusy(record, call.now_ms)) throw locked();
+  const { world, now_ms, effects } = call;
+  const action = startAction(world, record, command, now_ms, now_ms + ACTION_MS, effects.failure);
+  return created({ action: renderAction(action, now_ms) });
+}

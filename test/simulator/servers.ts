@@ -1,0 +1,83 @@
+import { ACTION_MS, renderAction, startAction } from "./action-record.ts";
+import { ok, type Call, type Handler, type Reply } from "./call.ts";
+import { refuseTakenName } from "./create-server.ts";
+import { ApiError, locked, notFound } from "./errors.ts";
+import { Fields } from "./fields.ts";
+import { filterValues, labelFilter, page, sorted } from "./lists.ts";
+import { isLocked, labelsOf, listedServers, renderServer, statusAt, type ServerRecord } from "./server-record.ts";
+import { parseTimestamp } from "./resources.ts";
+
+const STATUSES = [
+  "running",
+  "initializing",
+  "starting",
+  "stopping",
+  "off",
+  "deleting",
+  "migrating",
+  "rebuilding",
+  "unknown",
+];
+
+/** `GET /servers`. Source: Hetzner API, Servers. */
+export function listServers(call: Call): Reply {
+  const name = call.url.searchParams.get("name");
+  const statuses = filterValues(call, "status", STATUSES);
+  const matches = labelFilter(call);
+  const found = listedServers(call.world, call.now_ms).filter(
+    (record) =>
+      !isTooYoung(record, call) &&
+      (name === null || record.view.name === name) &&
+      (statuses?.includes(statusAt(record, call.now_ms)) ?? true) &&
+      matches(labelsOf(record)),
+  );
+  const servers = sorted(call, found, { id: ({ view }) => view.id, name: ({ view }) => view.name, created: createdMs });
+  return page(call, "servers", servers, (record) => renderServer(record, call.now_ms));
+}
+
+// Only under a fault; a server from the future, made under another clock, is listed like any other.
+function isTooYoung({ born_ms }: ServerRecord, { effects, now_ms }: Call): boolean {
+  return effects.hide_ms > 0 && now_ms < born_ms + effects.hide_ms;
+}
+
+// A server that was put in with a broken `created` goes last.
+function createdMs({ view }: ServerRecord): number {
+  const created_ms = parseTimestamp(view.created);
+  return Number.isNaN(created_ms) ? Infinity : created_ms;
+}
+
+/** Wraps a handler of one server: finds it by the first number in the path or answers 404. */
+export function withServer(handle: (call: Call, record: ServerRecord) => Reply): Handler {
+  return (call) => {
+    const record = call.world.servers.get(call.ids[0] ?? 0);
+    if (record === undefined) throw notFound("server");
+    return handle(call, record);
+  };
+}
+
+/** `GET /servers/{id}`. Source: Hetzner API, Servers. */
+export function getServer(call: Call, record: ServerRecord): Reply {
+  return ok({ server: renderServer(record, call.now_ms) });
+}
+
+/** `PUT /servers/{id}`: labels replace the whole map. Source: Hetzner API, Servers. */
+export function updateServer(call: Call, record: ServerRecord): Reply {
+  const fields = new Fields(call.body);
+  const name = fields.has("name") ? fields.hostname("name") : record.view.name;
+  const labels = fields.has("labels") ? { labels: fields.labels("labels") } : {};
+  fields.check();
+  if (name !== record.view.name) refuseTakenName(call.world, name, record.view.id);
+  record.view = { ...record.view, name, ...labels };
+  return getServer(call, record);
+}
+
+/** `DELETE /servers/{id}`: gone at once, while the action lives on. Source: Hetzner API, Servers. */
+export function deleteServer(call: Call, record: ServerRecord): Reply {
+  if (record.view.protection?.delete) throw new ApiError(423, "protected", "server deletion is protected");
+  if (isLocked(record, call.now_ms)) throw locked();
+  const { now_ms, effects } = call;
+  const action = startAction(call.world, record, "delete_server", now_ms, now_ms + ACTION_MS, effects.failure);
+  // A deletion that is going to fail leaves the server where it is.
+  if (effects.failure === null) call.world.servers.delete(record.view.id);
+  return ok({ action: renderAction(action, now_ms) });
+}

@@ -1,0 +1,60 @@
+import type { ActionRecord } from "./action-record.ts";
+import type { FaultRecord } from "./faults.ts";
+import { RateLimit } from "./rate-limit.ts";
+import type { ServerRecord } from "./server-record.ts";
+import type { Stock } from "./stock.ts";
+
+/** What a reset may set; everything else starts empty. */
+export interface ResetOptions {
+  /** Most servers the project may hold; without it there is no limit. */
+  limits?: { servers?: number | null };
+  /** Requests per hour, 3600 by default. */
+  rate_limit?: number;
+  /** ISO 4217, EUR by default. */
+  currency?: string;
+}
+
+/** One API request since the last reset; `status` is 0 while it is running and for a dropped connection. */
+export interface RequestEntry {
+  method: string;
+  /** With `/v1`. */
+  path: string;
+  /** Without the question mark. */
+  query: string;
+  status: number;
+}
+
+/** The whole project: what a reset throws away. */
+export interface World {
+  /** How far its clock has been moved ahead of the real one. */
+  advanced_ms: number;
+  server_limit: number | null;
+  currency: string;
+  servers: Map<number, ServerRecord>;
+  /** Actions outlive the servers they were about. */
+  actions: Map<number, ActionRecord>;
+  stock: Stock;
+  faults: FaultRecord[];
+  requests: RequestEntry[];
+  rate_limit: RateLimit;
+  /** Each kind has a range of its own, so that a client that mixes ids up is found out. */
+  next_id: { server: number; action: number; primary_ip: number };
+}
+
+const REQUESTS_PER_HOUR = 3600;
+
+/** An empty project. The ids start over, so that equal histories give equal answers. */
+export function createWorld(options: ResetOptions, now_ms: number): World {
+  return {
+    advanced_ms: 0,
+    server_limit: options.limits?.servers ?? null,
+    currency: options.currency ?? "EUR",
+    servers: new Map(),
+    actions: new Map(),
+    stock: new Map(),
+    faults: [],
+    requests: [],
+    rate_limit: new RateLimit(options.rate_limit ?? REQUESTS_PER_HOUR, now_ms),
+    next_id: { server: 101, action: 500_001, primary_ip: 70_001 },
+  };
+}
