@@ -1,8 +1,10 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { createDriverRegistry } from "../src/drivers.ts";
+import * as z from "zod";
 import { readConfig } from "../src/config.ts";
+import { createDriverRegistry } from "../src/drivers.ts";
 import { createApp } from "../src/http/app.ts";
+import { machineJson } from "../src/http/machine-json.ts";
 import type { World } from "../src/http/scope.ts";
 import type { LogEvent } from "../src/log.ts";
 import { sweep } from "../src/reaper/sweep.ts";
@@ -14,13 +16,14 @@ export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const BODY = { server_type: "cx23", region: "fsn1" };
+export const OURS = { "mayfly-managed": "true", "mayfly-installation": env.INSTALLATION };
 
-/** An answer as tests look at it: the body is whatever JSON came. */
+/** An answer as tests look at it. */
 export interface Answer {
   status: number;
   headers: Headers;
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test asserts on the shape right after
-  body: any;
+  /** Whatever JSON came, else null. */
+  body: unknown;
   text: string;
 }
 
@@ -52,6 +55,7 @@ export function createMayfly(settings: Record<string, string> = {}) {
   const app = createApp(world);
   const bindings: Env = Object.assign({}, env, settings);
 
+  /** Sends a request as a caller would; text goes out as it is, anything else as JSON. `token` null = none. */
   async function send(
     method: string,
     path: string,
@@ -65,12 +69,15 @@ export function createMayfly(settings: Record<string, string> = {}) {
     await waitOnExecutionContext(context);
     const text = await response.text();
     const isJson = response.headers.get("Content-Type")?.includes("json") ?? false;
-    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : null };
+    const parsed: unknown = isJson ? JSON.parse(text) : null;
+    return { status: response.status, headers: response.headers, text, body: parsed };
   }
 
   return {
     app,
     bindings,
+    /** Changes settings while it runs. */
+    configure: (changed: Record<string, string>) => Object.assign(bindings, changed),
     world,
     simulator,
     logs,
@@ -80,13 +87,13 @@ export function createMayfly(settings: Record<string, string> = {}) {
     advance: (milliseconds: number) => {
       now += milliseconds;
     },
-    store: () => openStore(env.DB, () => {}),
-    /** Mints a token for an owner. */
+    store: openStore(env.DB, () => {}),
+    /** The secret of a token minted for `tok.<owner>`. */
     tokenOf: async (owner: string): Promise<string> => {
       const { body } = await send("POST", "/v1/tokens", { owner });
-      return String(body.token.secret);
+      return z.object({ token: z.object({ secret: z.string() }) }).parse(body).token.secret;
     },
-    /** One sweep, as cron starts it, at `at`. */
+    /** One sweep, as cron starts it, at `at`; null while another one runs. */
     tick: async (at = now, dryRun = false) => {
       const config = readConfig(bindings);
       const meter = { fetches: 0, statements: 0 };
@@ -108,3 +115,8 @@ export function createMayfly(settings: Record<string, string> = {}) {
 }
 
 export type Mayfly = ReturnType<typeof createMayfly>;
+
+/** The machine in an answer, in the API's own shape. */
+export const machineIn = ({ body }: Answer) => z.object({ machine: machineJson }).parse(body).machine;
+/** The machines of a list answer. */
+export const machinesIn = ({ body }: Answer) => z.object({ machines: z.array(machineJson) }).parse(body).machines;

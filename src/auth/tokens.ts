@@ -32,3 +32,7 @@ export async function mintToken(
   await tokens.insert({ ...token, secretSha256: await sha256Hex(secret), authEpoch: order.authEpoch });
   return { token, secret };
 }
+
+/** Ends a token for good; a second time changes nothing. Null when there is none of this id. */
+export const revokeToken = ({ tokens }: Pick<Store, "tokens">, id: string, now: number): Promise<TokenRow | null> =>
+  tokens.revoke(id, now);

@@ -1,6 +1,6 @@
 import { bodyLimit } from "hono/body-limit";
 import { createMiddleware } from "hono/factory";
-import { HttpProblem } from "./problem.ts";
+import { HttpProblem, invalidField } from "./problem.ts";
 import type { AppEnv } from "./scope.ts";
 
 /** The largest cloud-init as JSON can write it, and room for the rest. */
@@ -23,8 +23,9 @@ export const readJson = createMiddleware<AppEnv>(async (c, next) => {
   if (text.trim() === "") headers.delete("Content-Type");
   else {
     try {
-      JSON.parse(text);
+      JSON.parse(text, refuseProto);
     } catch (error) {
+      if (error instanceof HttpProblem) throw error;
       const reason = error instanceof SyntaxError ? `: ${error.message}` : "";
       throw new HttpProblem("malformed", { detail: `The body is not JSON${reason}`, next: "Send a JSON object." });
     }
@@ -33,6 +34,12 @@ export const readJson = createMiddleware<AppEnv>(async (c, next) => {
   c.req.raw = new Request(c.req.url, { method: c.req.method, headers, ...(text.trim() === "" ? {} : { body: text }) });
   await next();
 });
+
+/** JavaScript's own key is dropped on the way by whatever copies an object, and so would be ignored, not refused. */
+function refuseProto(key: string, value: unknown): unknown {
+  if (key === "__proto__") throw invalidField("__proto__", "is a key that cannot be used");
+  return value;
+}
 
 /** For routes that need a body: an absent one is an error, not `{}`. */
 export const needsBody = createMiddleware<AppEnv>(async (c, next) => {

@@ -76,7 +76,7 @@ export function machineRoutes(app: OpenAPIHono<AppEnv>): void {
   });
 
   app.openapi(post, async (c) => {
-    const name = `m-${c.get("scope").world.newUid().slice(0, 13)}`;
+    const name = `m-${c.get("scope").world.newUid().slice(-12)}`;
     const result = await create(c, name, c.req.valid("query").owner, c.req.valid("json"));
     return c.json({ machine: result.machine }, 201);
   });

@@ -1,6 +1,5 @@
 import type { Principal } from "../auth/principal.ts";
 import type { Config, SweepConfig } from "../config.ts";
-import type { Driver } from "../driver/driver.ts";
 import type { Deps } from "../lifecycle/lifecycle.ts";
 import type { Log } from "../log.ts";
 import type { Meter } from "../reaper/budget.ts";
@@ -14,7 +13,7 @@ export interface World {
   /** `count` unpredictable bytes. */
   readonly randomBytes: (count: number) => Uint8Array;
   readonly log: Log;
-  readonly openDriver: (config: SweepConfig, meter: Meter, signal?: AbortSignal) => Driver;
+  readonly openDriver: (config: SweepConfig, meter: Meter, signal?: AbortSignal) => Deps["driver"];
 }
 
 /** What one request works with. */

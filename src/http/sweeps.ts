@@ -18,7 +18,7 @@ const post = createRoute({
   summary: "Run a sweep now, or with `dry_run` decide everything and do nothing (admin)",
   middleware: requireAdmin,
   request: {
-    body: { content: { "application/json": { schema: z.looseObject({ dry_run: z.boolean().default(false) }) } } },
+    body: { content: { "application/json": { schema: z.looseObject({ dry_run: z.boolean().optional() }) } } },
   },
   responses: { 200: json(z.object({ sweep: report }), "Its report"), ...problems },
 });
@@ -38,7 +38,8 @@ const list = createRoute({
 export function sweepRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(post, async (c) => {
     const scope = c.get("scope");
-    const { dry_run: dryRun } = c.req.valid("json");
+    // Without a body nothing was parsed, and so no default was filled in.
+    const { dry_run: dryRun = false } = c.req.valid("json");
     const work = sweep(
       { ...scope, wallNow: scope.now, newUid: scope.world.newUid, plan: scope.config.plan },
       { startedBy: "admin", dryRun },

@@ -1,6 +1,13 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
-import { DEFAULT_TOKEN_LIFE, isTokenOwner, LONGEST_TOKEN_LIFE, mintToken, TOKEN_OWNER_RULE } from "../auth/tokens.ts";
+import {
+  DEFAULT_TOKEN_LIFE,
+  isTokenOwner,
+  LONGEST_TOKEN_LIFE,
+  mintToken,
+  revokeToken,
+  TOKEN_OWNER_RULE,
+} from "../auth/tokens.ts";
 import { parseDuration } from "../machine/duration.ts";
 import type { TokenRow } from "../store/tokens.ts";
 import { needsBody } from "./body.ts";
@@ -83,7 +90,7 @@ export function tokenRoutes(app: OpenAPIHono<AppEnv>): void {
 
   app.openapi(revoke, async (c) => {
     const { store, now } = c.get("scope");
-    const token = await store.tokens.revoke(c.req.valid("param").id, now());
+    const token = await revokeToken(store, c.req.valid("param").id, now());
     if (token === null) throw new HttpProblem("not_found", { detail: "There is no token of this id." });
     return c.json({ token: toJson(token) }, 200);
   });

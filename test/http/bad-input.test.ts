@@ -1,0 +1,179 @@
+import { describe, expect, it } from "vitest";
+import { BODY, createMayfly, type Mayfly } from "../mayfly.ts";
+
+/** Refused by us alone: no provider call, no row, and a problem that says what to mend. */
+async function expectRefused(
+  mayfly: Mayfly,
+  call: [string, string, unknown?, (string | null)?],
+  status: number,
+  fields: object,
+) {
+  const [method, path, body, token] = call;
+  const answer = await mayfly.send(method, path, body, token === undefined ? "admin-token" : token);
+  expect(answer, `${method} ${path} ${JSON.stringify(body)?.slice(0, 200)}`).toMatchObject({
+    status,
+    body: { status, ...fields },
+  });
+  expect(answer.headers.get("Content-Type")).toBe("application/problem+json");
+  expect(answer.headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
+  expect(mayfly.simulator.requests()).toEqual([]);
+  const { results } = await mayfly.bindings.DB.prepare("SELECT count(*) AS n FROM machines").all();
+  expect(results).toEqual([{ n: 0 }]);
+}
+
+const long = (length: number) => "a".repeat(length);
+
+describe("a body that cannot be used", () => {
+  const malformed: [string, unknown][] = [
+    ["no body", undefined],
+    ["blank", "  "],
+    ["half JSON", '{"server_type":'],
+    ["not JSON", "server_type=cx23"],
+  ];
+  it.each(malformed)("%s is malformed", async (_what, body) => {
+    const mayfly = createMayfly();
+    await expectRefused(mayfly, ["PUT", "/v1/machines/a", body], 400, { code: "malformed" });
+    await expectRefused(mayfly, ["POST", "/v1/machines", body], 400, { code: "malformed" });
+    await expectRefused(mayfly, ["POST", "/v1/tokens", body], 400, { code: "malformed" });
+  });
+
+  it("larger than any cloud-init needs is too large", async () => {
+    const body = JSON.stringify({ ...BODY, cloud_init: long(300_000) });
+    await expectRefused(createMayfly(), ["PUT", "/v1/machines/a", body], 413, { code: "too_large" });
+  });
+
+  const invalid: [string, unknown, string][] = [
+    ["an array", [], "json"],
+    ["text", '"cx23"', "json"],
+    ["null", "null", "json"],
+    ["no server_type", { region: "fsn1" }, "server_type"],
+    ["no region", { server_type: "cx23" }, "region"],
+    ["an empty region", { ...BODY, region: "" }, "region"],
+    ["a list of types", { ...BODY, server_type: ["cx23"] }, "server_type"],
+    ["a type with a slash", { ...BODY, server_type: "../x" }, "server_type"],
+    ["an image that is none", { ...BODY, image: true }, "image"],
+    ["an empty image", { ...BODY, image: "" }, "image"],
+    ["a ttl in words", { ...BODY, ttl: "soon" }, "ttl"],
+    ["a ttl as a number", { ...BODY, ttl: 60 }, "ttl"],
+    ["a ttl too short", { ...BODY, ttl: "59s" }, "ttl"],
+    ["a ttl beyond MAX_AGE", { ...BODY, ttl: "25h" }, "ttl"],
+    ["a ttl out of all bounds", { ...BODY, ttl: "999999999d" }, "ttl"],
+    ["labels as a list", { ...BODY, labels: ["a"] }, "labels"],
+    ["a label that is no text", { ...BODY, labels: { a: 1 } }, "labels.a"],
+    ["a label value too long", { ...BODY, labels: { a: long(64) } }, "labels.a"],
+    ["a label value with a colon", { ...BODY, labels: { a: "b:c" } }, "labels.a"],
+    ["a label key that is none", { ...BODY, labels: { "-a": "b" } }, "labels.-a"],
+    [
+      "a label key of JavaScript's own",
+      '{"server_type":"cx23","region":"fsn1","labels":{"__proto__":"x"}}',
+      "__proto__",
+    ],
+    ["a label of ours", { ...BODY, labels: { "mayfly-owner": "bob" } }, "labels.mayfly-owner"],
+    ["the label that the reaper reads", { ...BODY, labels: { created: "1" } }, "labels.created"],
+    ["a label that the provider reserves", { ...BODY, labels: { "hetzner.cloud/a": "b" } }, "labels.hetzner.cloud/a"],
+    ["cloud-init that is no text", { ...BODY, cloud_init: {} }, "cloud_init"],
+    ["cloud-init one byte too long", { ...BODY, cloud_init: long(32_769) }, "cloud_init"],
+    ["cloud-init too long in bytes only", { ...BODY, cloud_init: "é".repeat(16_385) }, "cloud_init"],
+    [
+      "cloud-init that UTF-8 cannot hold",
+      `{"server_type":"cx23","region":"fsn1","cloud_init":"\\ud800"}`,
+      "cloud_init",
+    ],
+    ["no way to reach it", { ...BODY, enable_ipv4: false, enable_ipv6: false }, "enable_ipv6"],
+    ["a flag that is none", { ...BODY, enable_ipv4: "no" }, "enable_ipv4"],
+    ["keys, which come later", { ...BODY, ssh_keys: ["a"] }, "ssh_keys"],
+    ["networks, which come later", { ...BODY, networks: [] }, "networks"],
+    ["firewalls, which come later", { ...BODY, firewalls: [] }, "firewalls"],
+    ["an arch, which comes later", { ...BODY, arch: "arm64" }, "arch"],
+    ["a profile, which comes later", { ...BODY, profile: "small" }, "profile"],
+    ["keep_on_failure, which comes later", { ...BODY, keep_on_failure: "1h" }, "keep_on_failure"],
+  ];
+  it.each(invalid)("%s is invalid input that names the field", async (_what, body, field) => {
+    await expectRefused(createMayfly(), ["PUT", "/v1/machines/a", body], 422, { code: "invalid_input", field });
+  });
+});
+
+describe("a name, id or query that breaks a rule", () => {
+  it.each(["A", "a_b", "-a", "a-", "a.b", "ä", long(64), "a%00b", "a%2Fb", "%F0%9F%92%A9", "mch_1", "%zz"])(
+    "S23, S24: the name %s is refused",
+    async (name) => {
+      await expectRefused(createMayfly(), ["PUT", `/v1/machines/${name}`, BODY], 422, { field: "name" });
+    },
+  );
+  it.each(["mch_", "mch_1", "mch_00000000-0000-4000-8000-00000000000G", "A", "..%2F"])(
+    "the ref %s is refused",
+    async (ref) => {
+      await expectRefused(createMayfly(), ["GET", `/v1/machines/${ref}`], 422, { field: "ref" });
+      await expectRefused(createMayfly(), ["DELETE", `/v1/machines/${ref}`], 422, { field: "ref" });
+    },
+  );
+  const queries: [string, string][] = [
+    ["page=0", "page"],
+    ["page=-1", "page"],
+    ["page=1.5", "page"],
+    ["page=a", "page"],
+    ["page=1&page=2", "page"],
+    ["page=99999999999999999999", "page"],
+    ["per_page=51", "per_page"],
+    ["per_page=", "per_page"],
+    ["status=sleeping", "status"],
+    ["status=running&status=nope", "status"],
+    ["label_selector=a=b=c", "label_selector"],
+    ["label_selector=a%20in%20(", "label_selector"],
+    ["label_selector=mayfly-owner=bob", "label_selector"],
+    ["label_selector=a,,b", "label_selector"],
+    ["owner=Bob", "owner"],
+    ["owner=", "owner"],
+    [`owner=${long(64)}`, "owner"],
+  ];
+  it.each(queries)("the query %s is refused", async (query, field) => {
+    await expectRefused(createMayfly(), ["GET", `/v1/machines?${query}`], 422, { code: "invalid_input", field });
+  });
+  it("a token's owner or life that breaks a rule is refused", async () => {
+    const bodies: [object, string][] = [
+      [{}, "owner"],
+      [{ owner: "Alice" }, "owner"],
+      [{ owner: "tok.alice" }, "owner"],
+      [{ owner: long(60) }, "owner"],
+      [{ owner: "a", expires_in: "0s" }, "expires_in"],
+      [{ owner: "a", expires_in: "367d" }, "expires_in"],
+      [{ owner: "a", expires_in: 5 }, "expires_in"],
+    ];
+    for (const [body, field] of bodies)
+      await expectRefused(createMayfly(), ["POST", "/v1/tokens", body], 422, { field });
+    await expectRefused(createMayfly(), ["POST", "/v1/sweeps", { dry_run: "yes" }], 422, { field: "dry_run" });
+    await expectRefused(createMayfly(), ["POST", "/v1/sweeps", "{"], 400, { code: "malformed" });
+  });
+});
+
+describe("a caller who is nobody", () => {
+  it("is told so before anything else is looked at", async () => {
+    const mayfly = createMayfly();
+    for (const token of [null, "wrong", "admin-token2", ""]) {
+      await expectRefused(mayfly, ["PUT", "/v1/machines/A", "{", token], 401, { code: "unauthorized" });
+      await expectRefused(mayfly, ["GET", "/v1/nothing", undefined, token], 401, { code: "unauthorized" });
+    }
+  });
+  it("is answered with WWW-Authenticate, whatever the header holds", async () => {
+    const { app, bindings } = createMayfly();
+    for (const header of ["Basic YTpi", "Bearer", "Bearer  ", "bearer a b", `Bearer ${long(9000)}`, "admin-token"]) {
+      const response = await app.request("/v1/machines", { headers: { Authorization: header } }, bindings);
+      expect(response.status, header).toBe(401);
+      expect(response.headers.get("WWW-Authenticate")).toBe("Bearer");
+    }
+  });
+});
+
+describe("a path or method that is none", () => {
+  it("is not found, or not allowed with what is", async () => {
+    const mayfly = createMayfly();
+    await expectRefused(mayfly, ["GET", "/v1/nothing"], 404, { code: "not_found" });
+    await expectRefused(mayfly, ["GET", "/"], 404, { code: "not_found" });
+    await expectRefused(mayfly, ["PUT", "/v1/machines"], 405, { code: "method_not_allowed" });
+    await expectRefused(mayfly, ["DELETE", "/v1/machines"], 405, { code: "method_not_allowed" });
+    await expectRefused(mayfly, ["PATCH", "/v1/machines/a", {}], 405, { code: "method_not_allowed" });
+    await expectRefused(mayfly, ["POST", "/healthz", {}], 405, { code: "method_not_allowed" });
+    const refused = await mayfly.send("PUT", "/v1/machines");
+    expect(refused.headers.get("Allow")).toBe("POST, GET");
+  });
+});
