@@ -65,10 +65,12 @@ const secret = (rule: string) => z.string(rule).trim().min(1, rule);
 
 /** RFC 6750: anything else could be configured and never be sent. */
 const BEARER = /^[A-Za-z0-9\-._~+/]+=*$/;
+const bearer = (rule: string) =>
+  secret(rule).regex(BEARER, "must be what a bearer token can be: letters, digits and -._~+/ only");
 
 const sweepSchema = z.object({
   PROVIDER: z.string().default("hetzner"),
-  HCLOUD_TOKEN: secret("must be set: the API token of the Hetzner Cloud project"),
+  HCLOUD_TOKEN: bearer("must be set: the API token of the Hetzner Cloud project"),
   HCLOUD_ENDPOINT: z
     .url({ protocol: /^https?$/, error: "must be an http(s) URL" })
     .default("https://api.hetzner.cloud/v1"),
@@ -91,10 +93,7 @@ const sweepSchema = z.object({
 
 const schema = z.object({
   ...sweepSchema.shape,
-  ADMIN_TOKEN: secret("must be set: the token that may do everything here").regex(
-    BEARER,
-    "must be what a bearer token can be: letters, digits and -._~+/ only",
-  ),
+  ADMIN_TOKEN: bearer("must be set: the token that may do everything here"),
   DEFAULT_TTL: duration("1h", "60s"),
   CREATES: z.enum(["on", "off"], "must be `on` or `off`").default("on"),
   AUTH_EPOCH: z.string("must be text").min(1, "must not be empty").default("1"),

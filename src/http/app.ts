@@ -140,7 +140,7 @@ function toProblem(error: unknown): HttpProblem {
     });
   if (error instanceof StoreError)
     return new HttpProblem("store_unavailable", {
-      detail: "The database did not answer; what was asked may have happened.",
+      detail: `What was asked may have happened: ${error.hint}.`,
       next: "Repeat the same call; it cannot double anything.",
     });
   // Hono's own refusals are all about requests that it cannot read.

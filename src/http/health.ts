@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { Misconfigured, readConfig } from "../config.ts";
-import { checkInstallation } from "../lifecycle/installation.ts";
+import { INSTALLATION_CHANGED } from "../lifecycle/installation.ts";
 import { healthOf } from "../reaper/health.ts";
 import { StoreError } from "../store/db.ts";
 import { openStore } from "../store/store.ts";
@@ -31,11 +31,11 @@ async function examine(env: Env, world: World) {
     const health = await healthOf(store, world.now());
     reasons.push(...health.reasons);
     lastGoodSweepAt = health.lastGoodSweepAt;
-    const stranger = await checkInstallation(store, readConfig(env).installations);
-    if (stranger) reasons.push(stranger.message);
+    const known = await store.settings.installation();
+    if (known !== null && !readConfig(env).installations.includes(known)) reasons.push(INSTALLATION_CHANGED.message);
   } catch (error) {
     if (error instanceof Misconfigured) reasons.push(`the setting ${error.key} ${error.rule}`);
-    else if (error instanceof StoreError) reasons.push("the database does not answer");
+    else if (error instanceof StoreError) reasons.push(error.hint);
     else throw error;
   }
   return { reasons, lastGoodSweepAt };

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { createMachine, type CreateResult } from "../lifecycle/create.ts";
 import { destroyMachine } from "../lifecycle/destroy.ts";
-import { checkInstallation } from "../lifecycle/installation.ts";
+import { claimInstallation } from "../lifecycle/installation.ts";
 import { refreshCreating } from "../lifecycle/refresh.ts";
 import { sha256Hex } from "../auth/hash.ts";
 import type { Principal } from "../auth/principal.ts";
@@ -25,10 +25,10 @@ const refParam = z.object({ ref });
 
 const put = createRoute({
   method: "put",
-  path: "/v1/machines/{name}",
+  path: "/v1/machines/{ref}",
   summary: "Create a machine under your own name for it; a repeat is the same machine",
   middleware: needsBody,
-  request: { params: z.object({ name: z.string() }), query: ownerQuery, body },
+  request: { params: z.object({ ref: z.string() }), query: ownerQuery, body },
   responses: { 200: json(one, "A repeat: the machine that is there"), 201: json(one, "A new machine"), ...problems },
 });
 const post = createRoute({
@@ -69,7 +69,7 @@ const destroy = createRoute({
 /** The routes of machines. */
 export function machineRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(put, async (c) => {
-    const name = checkName(c.req.valid("param").name);
+    const name = checkName(c.req.valid("param").ref);
     if (!name.ok) throw invalidField(name.problem.field, name.problem.rule);
     const result = await create(c, name.value, c.req.valid("query").owner, c.req.valid("json"));
     return c.json({ machine: result.machine }, result.isNew ? 201 : 200);
@@ -124,7 +124,7 @@ async function create(c: Context<AppEnv>, name: string, asked: string | undefine
   const principal = c.get("principal");
   const whose = ownerFor(principal, asked);
   const { request, ttlMs, specSha256 } = await parseMachineBody(sent, config);
-  const stranger = await checkInstallation(store, config.installations);
+  const stranger = await claimInstallation(store, config.installations);
   if (stranger) throw problemOf(stranger);
   const terms = {
     provider: config.provider,

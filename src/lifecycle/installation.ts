@@ -1,25 +1,26 @@
 import type { Store } from "../store/store.ts";
 import type { Refusal } from "./lifecycle.ts";
 
+/** What is said when this database belongs to an installation that the configuration does not name. */
+export const INSTALLATION_CHANGED: Refusal = {
+  code: "installation_changed",
+  message: "INSTALLATION is not the one that this database remembers.",
+  next: "An admin must set it back, or list the old one in PREVIOUS_INSTALLATIONS so that its machines stay looked after.",
+  retryAfterSeconds: 60,
+};
+
 /**
- * Whether this database belongs to this installation. It remembers the first that it served; another may only take over
- * what it names in `PREVIOUS_INSTALLATIONS`, because machines under an unnamed one would be forgotten.
+ * Whether this database may serve this installation. It remembers the first that it served; another may only take over what
+ * it names in `PREVIOUS_INSTALLATIONS`, because machines under an unnamed one would be forgotten. Called before each create.
  */
-export async function checkInstallation(
+export async function claimInstallation(
   { settings }: Pick<Store, "settings">,
   installations: readonly [string, ...string[]],
 ): Promise<Refusal | null> {
   const [current] = installations;
-  const known = await settings.installation(current);
+  const known = await settings.claimInstallation(current);
   if (known === current) return null;
-  if (installations.includes(known)) {
-    await settings.moveInstallation(known, current);
-    return null;
-  }
-  return {
-    code: "installation_changed",
-    message: "INSTALLATION is not the one that this database remembers.",
-    next: "An admin must set it back, or list the old one in PREVIOUS_INSTALLATIONS so that its machines stay looked after.",
-    retryAfterSeconds: 60,
-  };
+  if (!installations.includes(known)) return INSTALLATION_CHANGED;
+  await settings.moveInstallation(known, current);
+  return null;
 }

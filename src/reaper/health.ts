@@ -16,7 +16,12 @@ export interface Health {
 /** Whether the reaper is seen to be alive (I9), by wall time. */
 export async function healthOf({ lock }: Pick<Store, "lock">, wallNow: number): Promise<Health> {
   const row = await lock.read();
-  if (row === null) return { status: "red", reasons: ["the database has no schema yet"], lastGoodSweepAt: null };
+  if (row === null)
+    return {
+      status: "red",
+      reasons: ["the database has lost its lock row: apply the migrations to a new one"],
+      lastGoodSweepAt: null,
+    };
   const silence = wallNow - row.last_good_cron_at;
   const reasons =
     silence <= MISSED_INTERVALS * INTERVAL_MS

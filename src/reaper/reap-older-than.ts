@@ -47,7 +47,11 @@ export async function reapOlderThan(
     throw invalidInput({ field: "max_age", rule: "must be a length of time greater than zero" });
   if (!Number.isFinite(now)) throw invalidInput({ field: "now", rule: "must be a time" });
   // An empty selector is the whole project, foreign machines included (S173).
-  if (Object.values(selector).every((wanted) => wanted.length === 0))
+  if (
+    Object.values(selector)
+      .flat()
+      .every((value) => value === "")
+  )
     throw invalidInput({ field: "selector", rule: "must name at least one label and its value" });
 
   const listed = await driver.list(selector, { olderThan: now - maxAgeMs });

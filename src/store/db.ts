@@ -23,6 +23,13 @@ export interface Sql {
 /** D1 refused or could not be reached. What was asked may have happened. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
+
+  /** What is wrong, without the words of SQL. */
+  get hint(): string {
+    return this.message.includes("no such table")
+      ? "the database has no schema, or an old one: apply the migrations"
+      : "the database does not answer";
+  }
 }
 
 export const sql = (text: string, ...params: Param[]): Statement => ({ text, params });

@@ -2,19 +2,26 @@ import * as z from "zod";
 import { parseFirst, sql, type Sql } from "./db.ts";
 
 const INSTALLATION = "installation";
+const SELECT = "SELECT value FROM settings WHERE key = ?";
+const value = z.object({ value: z.string() });
 
 export type SettingStore = ReturnType<typeof createSettingStore>;
 
 /** The `settings` table: what this database knows of where it belongs. */
 export function createSettingStore(db: Sql) {
   return {
-    /** The installation that this database served first, or last took over; this one if none is known yet. */
-    async installation(current: string): Promise<string> {
+    /** The installation that this database served first, or last took over; null if none is known yet. */
+    async installation(): Promise<string | null> {
+      return parseFirst(value, await db.rows(sql(SELECT, INSTALLATION)))?.value ?? null;
+    },
+
+    /** The same, and `current` becomes it if none is known yet. */
+    async claimInstallation(current: string): Promise<string> {
       const [, rows] = await db.batch([
         sql("INSERT INTO settings (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", INSTALLATION, current),
-        sql("SELECT value FROM settings WHERE key = ?", INSTALLATION),
+        sql(SELECT, INSTALLATION),
       ]);
-      return parseFirst(z.object({ value: z.string() }), rows ?? [])?.value ?? current;
+      return parseFirst(value, rows ?? [])?.value ?? current;
     },
 
     /** Moves on to a new installation, once its configuration names the old one. */

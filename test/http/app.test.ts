@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { BODY, createMayfly, NOW } from "../mayfly.ts";
+
+describe("the app", () => {
+  it("logs one line a request: who, what, with which outcome, and what it cost", async () => {
+    const mayfly = createMayfly();
+    const answer = await mayfly.send("PUT", "/v1/machines/box", BODY);
+    await mayfly.send("GET", "/v1/machines", undefined, "wrong");
+    expect(mayfly.logs).toMatchObject([
+      {
+        event: "request",
+        request_id: answer.headers.get("X-Request-Id"),
+        method: "PUT",
+        route: "/v1/machines/:ref",
+        status: 201,
+        owner: "admin",
+        fetches: 2,
+      },
+      { event: "request", method: "GET", status: 401, owner: null, fetches: 0, statements: 1 },
+    ]);
+  });
+
+  it("describes itself for programs, every route with its answers", async () => {
+    const { body } = await createMayfly().send("GET", "/openapi.json", undefined, null);
+    expect(body).toMatchObject({
+      openapi: "3.1.0",
+      paths: {
+        "/v1/machines/{ref}": { put: { responses: { 201: {}, 200: {}, default: {} } }, get: {}, delete: {} },
+        "/v1/machines": { post: { requestBody: { required: true } }, get: {} },
+        "/v1/sweeps": { post: {}, get: {} },
+        "/v1/tokens": { post: {}, get: {} },
+      },
+    });
+  });
+
+  it("says what to do when the database has no schema", async () => {
+    const mayfly = createMayfly();
+    const broken = { ...mayfly.bindings, DB: { prepare: refuse, batch: refuse, exec: refuse } };
+    const health = await mayfly.app.request("/healthz", {}, Object.assign({}, mayfly.bindings, broken));
+    expect([health.status, await health.text()]).toEqual([503, expect.stringContaining("apply the migrations")]);
+    const listed = await mayfly.app.request(
+      "/v1/machines",
+      { headers: { Authorization: "Bearer admin-token" } },
+      Object.assign({}, mayfly.bindings, broken),
+    );
+    expect(listed.status).toBe(503);
+    expect(listed.headers.get("Retry-After")).toBe("10");
+    expect(await listed.json()).toMatchObject({
+      code: "store_unavailable",
+      detail: expect.stringContaining("migrations"),
+    });
+  });
+
+  it("writes nothing for callers that it does not know", async () => {
+    const mayfly = createMayfly();
+    for (const path of ["/healthz", "/openapi.json", "/v1/machines", "/v1/tokens", "/x"])
+      await mayfly.send("GET", path, undefined, null);
+    const tables = ["machines", "events", "sweeps", "settings", "tokens"];
+    const counts = await mayfly.bindings.DB.batch(
+      tables.map((table) => mayfly.bindings.DB.prepare(`SELECT * FROM ${table}`)),
+    );
+    expect(counts.flatMap(({ results }) => results)).toEqual([]);
+    expect(mayfly.now()).toBe(NOW);
+  });
+});
+
+function refuse(): never {
+  throw new Error("D1_ERROR: no such table: machines: SQLITE_ERROR");
+}
