@@ -56,8 +56,8 @@ export function sweepRoutes(app: OpenAPIHono<AppEnv>): void {
 
   app.openapi(list, async (c) => {
     const { page, per_page: perPage } = c.req.valid("query");
-    const { sweeps, total } = await c.get("scope").store.sweeps.list(page, perPage);
-    const shown = sweeps.map(({ id, report: kept }) => Object.assign(kept, { id }));
+    const { rows, total } = await c.get("scope").store.sweeps.list(page, perPage);
+    const shown = rows.map(({ id, report: kept }) => Object.assign(kept, { id }));
     return c.json({ sweeps: shown, meta: metaOf(page, perPage, total) }, 200);
   });
 }

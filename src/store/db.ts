@@ -72,3 +72,19 @@ export const jsonText = <T>(schema: z.ZodType<T>) =>
     .string()
     .transform((text): unknown => JSON.parse(text))
     .pipe(schema);
+
+/** One page of a query, and how many rows it has in all. `from` is everything after SELECT …, up to the order. */
+export async function selectPage<T>(
+  db: Sql,
+  schema: z.ZodType<T>,
+  query: { readonly from: Statement; readonly order: string; readonly page: number; readonly perPage: number },
+): Promise<{ rows: T[]; total: number }> {
+  const { text, params } = query.from;
+  const offset = (query.page - 1) * query.perPage;
+  const [counted, rows] = await db.batch([
+    sql(`SELECT count(*) AS total FROM ${text}`, ...params),
+    sql(`SELECT * FROM ${text} ORDER BY ${query.order} LIMIT ? OFFSET ?`, ...params, query.perPage, offset),
+  ]);
+  const total = parseFirst(z.object({ total: z.int() }), counted ?? [])?.total ?? 0;
+  return { rows: parseRows(schema, rows ?? []), total };
+}

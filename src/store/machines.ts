@@ -1,40 +1,30 @@
-import * as z from "zod";
-import type { Labels, Machine, MachineRow, Status } from "../machine/machine.ts";
+import type { Machine, MachineRow } from "../machine/machine.ts";
 import { toMicroEur } from "../machine/money.ts";
-import type { SelectorTerm } from "../machine/selector.ts";
-import { insertInto, parseFirst, parseRows, sql, type Param, type Sql, type Statement } from "./db.ts";
+import { insertInto, parseFirst, parseRows, selectPage, sql, type Sql, type Statement } from "./db.ts";
 import { eventIfChanged, eventsOfDestroyed } from "./events.ts";
+import { LIVE, whereOf, type MachineFilter } from "./machine-filter.ts";
 import { machineRow } from "./machine-row.ts";
 
 /** A row before the provider knows of it. */
-export interface NewMachine {
-  readonly uid: string;
-  readonly owner: string;
-  readonly account: string;
-  readonly name: string;
-  readonly provider: string;
-  readonly providerName: string;
-  readonly installation: string;
-  readonly credential: string;
-  readonly specSha256: string;
-  readonly serverType: string;
-  readonly region: string;
-  readonly image: string;
-  readonly labels: Labels;
-  readonly requestedAt: number;
-  readonly expiresAt: number;
-  readonly maxUntil: number;
-}
-
-export interface MachineFilter {
-  /** Null = every owner. */
-  readonly owner: string | null;
-  /** Empty = the live ones. */
-  readonly statuses: readonly Status[];
-  readonly labels: readonly SelectorTerm[];
-  readonly page: number;
-  readonly perPage: number;
-}
+export type NewMachine = Pick<
+  MachineRow,
+  | "uid"
+  | "owner"
+  | "account"
+  | "name"
+  | "provider"
+  | "providerName"
+  | "installation"
+  | "credential"
+  | "specSha256"
+  | "serverType"
+  | "region"
+  | "image"
+  | "labels"
+  | "requestedAt"
+  | "expiresAt"
+  | "maxUntil"
+>;
 
 export interface Sighting {
   readonly uid: string;
@@ -48,8 +38,6 @@ export interface Ending {
 }
 
 export type MachineStore = ReturnType<typeof createMachineStore>;
-
-const LIVE = "phase IN ('requested', 'active', 'destroying')";
 
 /** The `machines` table. A method that changes rows says what it is guarded by; a lost guard changes nothing. */
 export function createMachineStore(db: Sql) {
@@ -257,41 +245,10 @@ export function createMachineStore(db: Sql) {
     },
 
     /** One page of the machines that match, oldest first, and how many match in all. */
-    async list(filter: MachineFilter): Promise<{ rows: MachineRow[]; total: number }> {
-      const conditions: string[] = [];
-      const params: Param[] = [];
-      if (filter.owner !== null) {
-        conditions.push("owner = ?");
-        params.push(filter.owner);
-      }
-      if (filter.statuses.length === 0) conditions.push(LIVE);
-      else {
-        conditions.push("status IN (SELECT value FROM json_each(?))");
-        params.push(JSON.stringify(filter.statuses));
-      }
-      for (const term of filter.labels) {
-        const value = "(SELECT value FROM json_each(labels) WHERE key = ?)";
-        params.push(term.key);
-        if (!("values" in term)) {
-          conditions.push(`${value} IS ${term.test === "exists" ? "NOT " : ""}NULL`);
-          continue;
-        }
-        const isIn = `coalesce(${value} IN (SELECT value FROM json_each(?)), 0)`;
-        conditions.push(term.test === "in" ? isIn : `NOT ${isIn}`);
-        params.push(JSON.stringify(term.values));
-      }
-      const where = conditions.join(" AND ");
-      const [counted, rows] = await db.batch([
-        sql(`SELECT count(*) AS total FROM machines WHERE ${where}`, ...params),
-        sql(
-          `SELECT * FROM machines WHERE ${where} ORDER BY requested_at, uid LIMIT ? OFFSET ?`,
-          ...params,
-          filter.perPage,
-          (filter.page - 1) * filter.perPage,
-        ),
-      ]);
-      const total = parseFirst(z.object({ total: z.int() }), counted ?? [])?.total ?? 0;
-      return { rows: parseRows(machineRow, rows ?? []), total };
+    list(filter: MachineFilter): Promise<{ rows: MachineRow[]; total: number }> {
+      const { text, params } = whereOf(filter);
+      const from = sql(`machines WHERE ${text}`, ...params);
+      return selectPage(db, machineRow, { from, order: "requested_at, uid", ...filter });
     },
   };
 }

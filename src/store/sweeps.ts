@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { insertInto, jsonText, parseFirst, parseRows, sql, type Sql } from "./db.ts";
+import { insertInto, jsonText, parseFirst, selectPage, sql, type Sql } from "./db.ts";
 
 export interface SweepRow {
   readonly startedBy: "cron" | "admin";
@@ -40,13 +40,7 @@ export function createSweepStore(db: Sql) {
     },
 
     /** One page, newest first, and how many there are. */
-    async list(page: number, perPage: number): Promise<{ sweeps: z.infer<typeof sweepRow>[]; total: number }> {
-      const [counted, rows] = await db.batch([
-        sql("SELECT count(*) AS total FROM sweeps"),
-        sql("SELECT id, report FROM sweeps ORDER BY id DESC LIMIT ? OFFSET ?", perPage, (page - 1) * perPage),
-      ]);
-      const total = parseFirst(z.object({ total: z.int() }), counted ?? [])?.total ?? 0;
-      return { sweeps: parseRows(sweepRow, rows ?? []), total };
-    },
+    list: (page: number, perPage: number) =>
+      selectPage(db, sweepRow, { from: sql("sweeps"), order: "id DESC", page, perPage }),
   };
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { insertInto, parseFirst, parseRows, sql, type Sql } from "./db.ts";
+import { insertInto, parseFirst, selectPage, sql, type Sql } from "./db.ts";
 
 /** A minted token as it is remembered: never its secret. */
 export interface TokenRow {
@@ -58,14 +58,8 @@ export function createTokenStore(db: Sql) {
     },
 
     /** One page, newest first, dead ones included, and how many there are. */
-    async list(page: number, perPage: number): Promise<{ tokens: TokenRow[]; total: number }> {
-      const [counted, rows] = await db.batch([
-        sql("SELECT count(*) AS total FROM tokens"),
-        sql("SELECT * FROM tokens ORDER BY created_at DESC, id LIMIT ? OFFSET ?", perPage, (page - 1) * perPage),
-      ]);
-      const total = parseFirst(z.object({ total: z.int() }), counted ?? [])?.total ?? 0;
-      return { tokens: parseRows(tokenRow, rows ?? []), total };
-    },
+    list: (page: number, perPage: number) =>
+      selectPage(db, tokenRow, { from: sql("tokens"), order: "created_at DESC, id", page, perPage }),
 
     /** Ends a token for good; a second time changes nothing. Null when there is none of this id. */
     async revoke(id: string, now: number): Promise<TokenRow | null> {

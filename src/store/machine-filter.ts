@@ -1,0 +1,42 @@
+import type { Status } from "../machine/machine.ts";
+import type { SelectorTerm } from "../machine/selector.ts";
+import type { Param, Statement } from "./db.ts";
+
+/** The phases in which a machine may exist; the indexes of the table are partial by just this. */
+export const LIVE = "phase IN ('requested', 'active', 'destroying')";
+
+export interface MachineFilter {
+  /** Null = every owner. */
+  readonly owner: string | null;
+  /** Empty = the live ones. */
+  readonly statuses: readonly Status[];
+  readonly labels: readonly SelectorTerm[];
+  /** From 1. */
+  readonly page: number;
+  readonly perPage: number;
+}
+
+/** The condition that a filter means, and what it binds. Lists go as JSON: D1 binds a hundred parameters at most. */
+export function whereOf({ owner, statuses, labels }: MachineFilter): Statement {
+  const conditions: string[] = [];
+  const params: Param[] = [];
+  if (owner !== null) {
+    conditions.push("owner = ?");
+    params.push(owner);
+  }
+  if (statuses.length === 0) conditions.push(LIVE);
+  else {
+    conditions.push("status IN (SELECT value FROM json_each(?))");
+    params.push(JSON.stringify(statuses));
+  }
+  for (const term of labels) {
+    const value = "(SELECT value FROM json_each(labels) WHERE key = ?)";
+    params.push(term.key);
+    if ("values" in term) {
+      const isIn = `coalesce(${value} IN (SELECT value FROM json_each(?)), 0)`;
+      conditions.push(term.test === "in" ? isIn : `NOT ${isIn}`);
+      params.push(JSON.stringify(term.values));
+    } else conditions.push(`${value} IS ${term.test === "exists" ? "NOT " : ""}NULL`);
+  }
+  return { text: conditions.join(" AND "), params };
+}
