@@ -22,7 +22,10 @@ export const emptyCloud = (): MemoryCloud => ({ machines: new Map(), lastNumber:
 
 const BOOT_MS = 1500;
 /** Invented, but never free. */
-const PRICES: Readonly<Record<string, number>> = { small: 0.008, large: 0.032 };
+const PRICES: ReadonlyMap<string, number> = new Map([
+  ["small", 0.008],
+  ["large", 0.032],
+]);
 
 /**
  * A cloud that lives as long as its process: the second implementation that keeps the contract honest (S12, P80), and a
@@ -63,7 +66,7 @@ export function createMemoryDriver({ now, cloud = emptyCloud() }: MemoryOptions)
         publicIpv6: spec.enableIpv6 ? `2001:db8:0:${number.toString(16)}::` : "",
         privateIpv4: "",
         createdAt: now(),
-        priceEurPerHour: PRICES[spec.serverType] ?? null,
+        priceEurPerHour: PRICES.get(spec.serverType) ?? null,
         deleteProtected: false,
       };
       machines.set(machine.providerId, machine);
@@ -89,7 +92,7 @@ export function createMemoryDriver({ now, cloud = emptyCloud() }: MemoryOptions)
     },
 
     async priceEurPerHour(_region, serverType) {
-      return PRICES[serverType] ?? null;
+      return PRICES.get(serverType) ?? null;
     },
   };
 }

@@ -84,7 +84,7 @@ export function tokenRoutes(app: OpenAPIHono<AppEnv>): void {
 
   app.openapi(list, async (c) => {
     const { page, per_page: perPage } = c.req.valid("query");
-    const { tokens, total } = await c.get("scope").store.tokens.list(page, perPage);
+    const { rows, total } = await c.get("scope").store.tokens.list(page, perPage);
     return c.json({ tokens: rows.map(toJson), meta: metaOf(page, perPage, total) }, 200);
   });
 

@@ -74,8 +74,12 @@ function judgeByLabels(machine: Machine, now: number, rules: Rules): Verdict {
 export const isOurs = (machine: Machine, installations: readonly string[]): boolean =>
   machine.labels[LABEL.managed] === "true" && installations.includes(machine.labels[LABEL.installation] ?? "");
 
-/** Whether a live machine is still the one a row was recorded for: uid, installation and, where known, creation time. */
+/**
+ * Whether a live machine is still the one a row was recorded for: managed, and of its uid, installation and, where known,
+ * creation time.
+ */
 export const isSame = (row: MachineRow, machine: Machine): boolean =>
+  machine.labels[LABEL.managed] === "true" &&
   machine.labels[LABEL.uid] === row.uid &&
   machine.labels[LABEL.installation] === row.installation &&
   (row.createdAt === null || machine.createdAt === null || row.createdAt === machine.createdAt);

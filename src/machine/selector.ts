@@ -21,6 +21,8 @@ export type SelectorTerm =
   | { readonly test: "in" | "notin"; readonly key: string; readonly values: readonly string[] };
 
 const MAX_TERMS = 10;
+/** Far more than ten terms need; splitting takes time with the square of the length. */
+const MAX_CHARACTERS = 4096;
 const FIELD = "label_selector";
 const TERM =
   /^(?<not>!?)(?<key>[^\s=!(),]+)\s*(?:(?<operator>==|=|!=)\s*(?<value>[^\s=!(),]*)|\s(?<set>in|notin)\s*\((?<values>[^()]*)\))?$/;
@@ -30,6 +32,7 @@ const TERM =
  * Reserved keys are refused: labels shown and selected on are the caller's own.
  */
 export function parseLabelSelector(text: string): Checked<readonly SelectorTerm[]> {
+  if (text.length > MAX_CHARACTERS) return invalid(FIELD, `must be at most ${MAX_CHARACTERS} characters`);
   if (text.trim() === "") return valid([]);
   // A comma inside parentheses separates values, not terms.
   const parts = text.split(/,(?![^(]*\))/);

@@ -22,7 +22,7 @@ export interface MachineSpec {
 }
 
 export const DEFAULT_IMAGE = "debian-12";
-/** Hetzner's own limit on `user_data`; bytes of UTF-8 satisfy every reading of it (S26). */
+/** Hetzner's own limit; counted in bytes of UTF-8, which satisfies every reading of it (S26). */
 export const CLOUD_INIT_MAX_BYTES = 32_768;
 
 const TOKEN = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { DriverError } from "../driver.ts";
+import { DriverError, isNotFound, type DriverErrorCode } from "../driver.ts";
 import { errorFrom } from "./errors.ts";
 import { parseJson } from "./schema.ts";
 
@@ -22,6 +22,10 @@ export interface Call<T> {
   readonly path: string;
   readonly body?: unknown;
   readonly timeoutMs?: number;
+  /** Sent in the body, and not to be quoted back in an error. */
+  readonly secret?: string;
+  /** What a `not_found` says here. Only of one machine does it say that the machine is absent (P41). */
+  readonly absence?: DriverErrorCode;
   /** Shape of a 2xx body. */
   readonly answer: z.ZodType<T>;
 }
@@ -40,7 +44,7 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 export function createClient(options: ClientOptions): Client {
   const base = (options.endpoint === "" ? REAL_API : options.endpoint).replace(/\/+$/, "");
 
-  return async ({ method, path, body, timeoutMs = TIMEOUT_MS, answer }) => {
+  return async ({ method, path, body, timeoutMs = TIMEOUT_MS, secret = "", absence = "unexpected", answer }) => {
     const mutates = method !== "GET";
     const timeout = AbortSignal.timeout(timeoutMs);
     const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
@@ -58,7 +62,9 @@ export function createClient(options: ClientOptions): Client {
       });
       if (!response.ok) {
         const text = (await readCapped(response, MAX_ERROR_BYTES)) ?? "";
-        throw errorFrom(response.status, text, response.headers, options.now(), mutates);
+        const secrets = [options.token, secret, JSON.stringify(secret).slice(1, -1)];
+        const error = errorFrom(response, text, options.now(), mutates, secrets);
+        throw isNotFound(error) ? new DriverError(absence, error.message, { status: error.status }) : error;
       }
       const parsed = answer.safeParse(parseJson((await readCapped(response, MAX_ANSWER_BYTES)) ?? ""));
       if (parsed.success) return parsed.data;

@@ -47,11 +47,22 @@ function byStatus(status: number): Meaning {
 }
 
 /**
- * Turns a refusal of the API into a {@link DriverError}: status, code and message, and nothing that we sent (S148, S149).
- * Absence is a 404 or the code `not_found` (S153).
+ * Turns a refusal of the API into a {@link DriverError}: status, code and message, and none of the `secrets` that we sent,
+ * should whoever answers quote them (S148, S149). Absence is a 404 or the code `not_found` (S153).
  */
-export function errorFrom(status: number, body: string, headers: Headers, now: number, mutates: boolean): DriverError {
+export function errorFrom(
+  { status, headers }: Response,
+  body: string,
+  now: number,
+  mutates: boolean,
+  secrets: readonly string[],
+): DriverError {
   const { code, message, fields } = parseErrorBody(body);
+  const safe = (text: string): string =>
+    secrets
+      .filter((secret) => secret.length >= SHORTEST_SECRET)
+      .reduce((rest, secret) => rest.replaceAll(secret, "[hidden]"), text)
+      .slice(0, LONGEST_QUOTE);
   const meaning = status === 404 ? byStatus(404) : (Object.hasOwn(BY_CODE, code) && BY_CODE[code]) || byStatus(status);
   const wait = meaning.code === "rate_limited" ? retryAfterSeconds(headers, now) : plainRetryAfter(headers);
   const field = fields[0];
@@ -61,13 +72,16 @@ export function errorFrom(status: number, body: string, headers: Headers, now: n
     ambiguous: mutates && status >= 500,
     ...(wait === null ? {} : { retryAfter: wait }),
     ...(meaning.code === "invalid_input" && field
-      ? { problem: { field: field.name, rule: field.messages.join("; ") } }
+      ? { problem: { field: safe(field.name), rule: safe(field.messages.join("; ")) } }
       : {}),
   };
-  const said = `the provider answered ${status}${code && ` ${code}`}${message && `: ${message}`}`;
+  const said = `the provider answered ${status}${code && ` ${safe(code)}`}${message && `: ${safe(message)}`}`;
   return new DriverError(meaning.code, said, details);
 }
 
+const LONGEST_QUOTE = 500;
+/** Anything shorter is in ordinary words too, and hiding it there would only garble them. */
+const SHORTEST_SECRET = 8;
 const LONGEST_WAIT_SECONDS = 3600;
 
 /** How long to wait after a 429: its own header, else until the bucket is full again, which is the surest (S152). */

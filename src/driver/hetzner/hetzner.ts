@@ -100,6 +100,9 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
           path: "/servers",
           body,
           timeoutMs: CREATE_TIMEOUT_MS,
+          secret: spec.cloudInit,
+          // What is not found here is a type, an image or a location.
+          absence: "invalid_input",
           answer: serverAnswer,
         } as const;
         return read((await call(request)).server);
@@ -112,16 +115,15 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
     async destroy(providerId) {
       const path = `/servers/${checkId(providerId)}`;
       try {
-        await call({ method: "DELETE", path, answer: anyAnswer });
+        await call({ method: "DELETE", path, absence: "not_found", answer: anyAnswer });
       } catch (error) {
         if (!isNotFound(error)) throw error;
       }
     },
 
     async get(providerId) {
-      return read(
-        (await call({ method: "GET", path: `/servers/${checkId(providerId)}`, answer: serverAnswer })).server,
-      );
+      const path = `/servers/${checkId(providerId)}`;
+      return read((await call({ method: "GET", path, absence: "not_found", answer: serverAnswer })).server);
     },
 
     async list(selector, { olderThan } = {}) {

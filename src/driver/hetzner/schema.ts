@@ -10,7 +10,7 @@ const text = z.string().catch("");
 const prices = z
   .array(
     z
-      .object({ location: z.string(), price_hourly: z.object({ gross: z.unknown() }) })
+      .object({ location: z.string(), price_hourly: z.object({ gross: z.unknown().optional() }) })
       .nullable()
       .catch(null),
   )
@@ -31,7 +31,7 @@ const server = z.object({
   id,
   name: text,
   status: text,
-  created: z.unknown(),
+  created: z.unknown().optional(),
   labels: labels.optional(),
   public_net: z.object({ ipv4: address.optional(), ipv6: address.optional() }).nullable().optional().catch(null),
   private_net: z.array(address).catch([]).optional(),
@@ -86,7 +86,7 @@ export function parseErrorBody(body: string) {
   const parsed = errorBody.safeParse(parseJson(body)).data?.error;
   return {
     code: parsed?.code ?? "",
-    message: (parsed?.message ?? "").slice(0, 500),
+    message: parsed?.message ?? "",
     fields: parsed?.details?.fields ?? [],
   };
 }
