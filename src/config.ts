@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { isLabelValue } from "./machine/labels.ts";
-import { DURATION_RULE, parseDuration } from "./machine/duration.ts";
+import { DURATION_RULE, formatDuration, parseDuration } from "./machine/duration.ts";
 
 /** What a sweep needs. It runs even where the rest cannot be read: a typing error must not keep machines alive. */
 export interface SweepConfig {
@@ -36,27 +36,19 @@ export class Misconfigured extends Error {
   }
 }
 
-const DAY_MS = 86_400_000;
-const LONGEST_MS = 30 * DAY_MS;
+const LONGEST_MS = 30 * 86_400_000;
 
-const duration = (fallback: string, least: string, mostMs = LONGEST_MS) =>
-  z
-    .string(DURATION_RULE)
-    .default(fallback)
-    .transform((text, context) => {
-      const length = parseDuration(text);
-      const rule =
-        length === null
-          ? DURATION_RULE
-          : length < (parseDuration(least) ?? 0)
-            ? `must be at least ${least}`
-            : length > mostMs
-              ? `must be at most ${mostMs / DAY_MS}d`
-              : null;
-      if (length !== null && rule === null) return length;
-      context.addIssue(rule ?? DURATION_RULE);
-      return z.NEVER;
-    });
+/** How long a machine lives that asked for nothing. */
+const DEFAULT_TTL_MS = 3_600_000;
+
+const duration = (least: string) =>
+  z.string(DURATION_RULE).transform((text, context) => {
+    const length = parseDuration(text);
+    if (length === null) context.addIssue(DURATION_RULE);
+    else if (length < (parseDuration(least) ?? 0)) context.addIssue(`must be at least ${least}`);
+    else if (length > LONGEST_MS) context.addIssue(`must be at most ${formatDuration(LONGEST_MS)}`);
+    return length ?? z.NEVER;
+  });
 
 const INSTALLATION_RULE =
   "must be 1 to 63 letters, digits, `-`, `_` or `.`, beginning and ending with a letter or digit";
@@ -85,16 +77,16 @@ const sweepSchema = z.object({
         .filter((part) => part !== ""),
     )
     .pipe(z.array(installation)),
-  MAX_AGE: duration("24h", "1m"),
-  GRACE: duration("10m", "0s"),
-  LAUNCH_DEADLINE: duration("15m", "1m"),
+  MAX_AGE: duration("1m").prefault("24h"),
+  GRACE: duration("0s").prefault("10m"),
+  LAUNCH_DEADLINE: duration("1m").prefault("15m"),
   PLAN: z.enum(["free", "paid"], "must be `free` or `paid`").default("free"),
 });
 
 const schema = z.object({
   ...sweepSchema.shape,
   ADMIN_TOKEN: bearer("must be set: the token that may do everything here"),
-  DEFAULT_TTL: duration("1h", "60s"),
+  DEFAULT_TTL: duration("60s").optional(),
   CREATES: z.enum(["on", "off"], "must be `on` or `off`").default("on"),
   AUTH_EPOCH: z.string("must be text").min(1, "must not be empty").default("1"),
 });
@@ -105,11 +97,13 @@ const LOOPBACK = /^https?:\/\/(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(\/|$
 export function readConfig(env: unknown): Config {
   const set = parse(schema, env);
   const sweep = toSweepConfig(set);
-  if (set.DEFAULT_TTL > sweep.maxAgeMs) throw new Misconfigured("DEFAULT_TTL", "must not be longer than MAX_AGE");
+  // Left out, it gives way to a shorter MAX_AGE; said, it must fit.
+  const defaultTtlMs = set.DEFAULT_TTL ?? Math.min(DEFAULT_TTL_MS, sweep.maxAgeMs);
+  if (defaultTtlMs > sweep.maxAgeMs) throw new Misconfigured("DEFAULT_TTL", "must not be longer than MAX_AGE");
   return {
     ...sweep,
     adminToken: set.ADMIN_TOKEN,
-    defaultTtlMs: set.DEFAULT_TTL,
+    defaultTtlMs,
     creates: set.CREATES === "on",
     authEpoch: set.AUTH_EPOCH,
   };

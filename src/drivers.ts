@@ -7,7 +7,6 @@ import { createMemoryDriver, emptyCloud } from "./driver/memory.ts";
 export interface DriverWorld {
   readonly fetch: (input: string, init: RequestInit) => Promise<Response>;
   readonly now: () => number;
-  readonly signal?: AbortSignal;
 }
 
 /**

@@ -1,14 +1,14 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as z from "zod";
-import { readConfig } from "../src/config.ts";
+import { readSweepConfig } from "../src/config.ts";
 import { createDriverRegistry } from "../src/drivers.ts";
 import { createApp } from "../src/http/app.ts";
 import { machineJson } from "../src/http/machine-json.ts";
-import type { World } from "../src/http/scope.ts";
 import type { LogEvent } from "../src/log.ts";
 import { sweep } from "../src/reaper/sweep.ts";
 import { openStore } from "../src/store/store.ts";
+import { openSweep, type World } from "../src/world.ts";
 import { createSimulator } from "./simulator/simulator.ts";
 
 export const NOW = Date.UTC(2026, 10, 30, 12);
@@ -42,14 +42,13 @@ export function createMayfly(settings: Record<string, string> = {}) {
     newUid: () => `00000000-0000-4000-8000-${String(++uids).padStart(12, "0")}`,
     randomBytes: (count) => new Uint8Array(count).fill(++uids),
     log: (event) => logs.push(event),
-    openDriver: (config, meter, signal) =>
+    openDriver: (config, meter) =>
       openDriver(config, {
         now: () => now,
         fetch: (input, init) => {
           meter.fetches += 1;
           return simulator.fetch(new Request(input, init));
         },
-        ...(signal ? { signal } : {}),
       }),
   };
   const app = createApp(world);
@@ -77,7 +76,7 @@ export function createMayfly(settings: Record<string, string> = {}) {
     app,
     bindings,
     /** Changes settings while it runs. */
-    configure: (changed: Record<string, string>) => Object.assign(bindings, changed),
+    configure: (changed: Record<string, unknown>) => Object.assign(bindings, changed),
     world,
     simulator,
     logs,
@@ -94,23 +93,8 @@ export function createMayfly(settings: Record<string, string> = {}) {
       return z.object({ token: z.object({ secret: z.string() }) }).parse(body).token.secret;
     },
     /** One sweep, as cron starts it, at `at`; null while another one runs. */
-    tick: async (at = now, dryRun = false) => {
-      const config = readConfig(bindings);
-      const meter = { fetches: 0, statements: 0 };
-      return sweep(
-        {
-          store: openStore(env.DB, (count) => (meter.statements += count)),
-          driver: world.openDriver(config, meter),
-          now: () => at,
-          wallNow: () => now,
-          newUid: world.newUid,
-          rules: config,
-          meter,
-          plan: config.plan,
-        },
-        { startedBy: "cron", dryRun },
-      );
-    },
+    tick: (at = now, dryRun = false) =>
+      sweep(openSweep(world, readSweepConfig(bindings), bindings.DB, at), { startedBy: "cron", dryRun }),
   };
 }
 

@@ -4,7 +4,7 @@ import { beforeEach } from "vitest";
 
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 
-const TABLES = ["machines", "events", "sweeps", "tokens", "settings", "locks"];
+const TABLES = ["machines", "events", "sweeps", "tokens", "settings", "reap_failures", "locks"];
 
 beforeEach(async () => {
   await env.DB.batch([

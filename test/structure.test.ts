@@ -14,10 +14,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   lifecycle: ["machine", "driver", "store"],
   reaper: ["machine", "driver", "store", "lifecycle"],
   auth: ["machine", "store"],
-  http: ["machine", "lifecycle", "reaper", "auth", "store", "config.ts", "log.ts"],
+  http: ["machine", "lifecycle", "reaper", "auth", "store", "config.ts", "world.ts"],
   "log.ts": [],
   "config.ts": ["machine"],
   "drivers.ts": ["machine", "driver", "config.ts"],
+  "world.ts": ["driver", "store", "lifecycle", "reaper", "config.ts", "log.ts"],
   "index.ts": [
     "machine",
     "driver",
@@ -29,6 +30,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "config.ts",
     "log.ts",
     "drivers.ts",
+    "world.ts",
   ],
   "empty.ts": [],
 };

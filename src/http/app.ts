@@ -8,13 +8,13 @@ import { createMiddleware } from "hono/factory";
 import { routePath } from "hono/route";
 import { bearerToken, identify } from "../auth/principal.ts";
 import { Misconfigured, readConfig } from "../config.ts";
-import { openStore } from "../store/store.ts";
 import { StoreError } from "../store/db.ts";
 import { limitBody, readJson } from "./body.ts";
 import { healthRoute } from "./health.ts";
 import { machineRoutes } from "./machines.ts";
 import { HttpProblem, invalidField, problemResponse } from "./problem.ts";
-import type { AppEnv, World } from "./scope.ts";
+import type { AppEnv } from "./app-env.ts";
+import { openScope, type World } from "../world.ts";
 import { sweepRoutes } from "./sweeps.ts";
 import { tokenRoutes } from "./tokens.ts";
 
@@ -41,7 +41,7 @@ export function createApp(world: World): OpenAPIHono<AppEnv> {
   );
   app.openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
 
-  app.use("/v1/*", openScope(world), authenticate);
+  app.use("/v1/*", openRequest(world), authenticate);
   app.on(["PUT", "POST"], "/v1/*", limitBody, readJson);
   machineRoutes(app);
   sweepRoutes(app);
@@ -86,20 +86,10 @@ const identifyRequest = (world: World) =>
     });
   });
 
-/** Reads the configuration and opens what the request works with; counts what goes out. */
-const openScope = (world: World) =>
+/** Reads the configuration and opens what the request works with. */
+const openRequest = (world: World) =>
   createMiddleware<AppEnv>(async (c, next) => {
-    const config = readConfig(c.env);
-    const meter = { fetches: 0, statements: 0 };
-    c.set("scope", {
-      world,
-      config,
-      meter,
-      store: openStore(c.env.DB, (count) => (meter.statements += count)),
-      driver: world.openDriver(config, meter),
-      now: world.now,
-      rules: config,
-    });
+    c.set("scope", openScope(world, readConfig(c.env), c.env.DB));
     await next();
   });
 

@@ -1,7 +1,7 @@
 import { bodyLimit } from "hono/body-limit";
 import { createMiddleware } from "hono/factory";
 import { HttpProblem, invalidField } from "./problem.ts";
-import type { AppEnv } from "./scope.ts";
+import type { AppEnv } from "./app-env.ts";
 
 /** The largest cloud-init as JSON can write it, and room for the rest. */
 const MAX_BODY_BYTES = 256 * 1024;

@@ -4,7 +4,8 @@ import { INSTALLATION_CHANGED } from "../lifecycle/installation.ts";
 import { healthOf } from "../reaper/health.ts";
 import { StoreError } from "../store/db.ts";
 import { openStore } from "../store/store.ts";
-import type { AppEnv, World } from "./scope.ts";
+import type { AppEnv } from "./app-env.ts";
+import type { World } from "../world.ts";
 
 /** `GET /healthz`: 200 while the reaper is seen to be alive, else 503 with the reasons. Needs no token and names nobody. */
 export function healthRoute(app: OpenAPIHono<AppEnv>, world: World): void {
@@ -31,8 +32,9 @@ async function examine(env: Env, world: World) {
     const health = await healthOf(store, world.now());
     reasons.push(...health.reasons);
     lastGoodSweepAt = health.lastGoodSweepAt;
+    const { installations } = readConfig(env);
     const known = await store.settings.installation();
-    if (known !== null && !readConfig(env).installations.includes(known)) reasons.push(INSTALLATION_CHANGED.message);
+    if (known !== null && !installations.includes(known)) reasons.push(INSTALLATION_CHANGED.message);
   } catch (error) {
     if (error instanceof Misconfigured) reasons.push(`the setting ${error.key} ${error.rule}`);
     else if (error instanceof StoreError) reasons.push(error.hint);

@@ -15,7 +15,8 @@ import { machineJson, toJson } from "./machine-json.ts";
 import { json, problems } from "./openapi.ts";
 import { HttpProblem, invalidField, problemOf } from "./problem.ts";
 import { labelSelector, metaOf, owner, paging, pagination, ref, statuses } from "./schemas.ts";
-import type { AppEnv, Scope } from "./scope.ts";
+import type { AppEnv } from "./app-env.ts";
+import type { Scope } from "../world.ts";
 
 const one = z.object({ machine: machineJson });
 const many = z.object({ machines: z.array(machineJson), meta: z.object({ pagination }) });

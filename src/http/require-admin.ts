@@ -1,6 +1,6 @@
 import { createMiddleware } from "hono/factory";
 import { HttpProblem } from "./problem.ts";
-import type { AppEnv } from "./scope.ts";
+import type { AppEnv } from "./app-env.ts";
 
 /** For routes that only an admin may use. */
 export const requireAdmin = createMiddleware<AppEnv>(async (c, next) => {

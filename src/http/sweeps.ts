@@ -6,7 +6,8 @@ import { json, problems } from "./openapi.ts";
 import { HttpProblem } from "./problem.ts";
 import { requireAdmin } from "./require-admin.ts";
 import { metaOf, paging, pagination } from "./schemas.ts";
-import type { AppEnv } from "./scope.ts";
+import { openSweep } from "../world.ts";
+import type { AppEnv } from "./app-env.ts";
 
 const report = z
   .looseObject({ id: z.int().nullable() })
@@ -37,13 +38,10 @@ const list = createRoute({
 /** The routes of sweeps. */
 export function sweepRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(post, async (c) => {
-    const scope = c.get("scope");
+    const { world, config, now } = c.get("scope");
     // Without a body nothing was parsed, and so no default was filled in.
     const { dry_run: dryRun = false } = c.req.valid("json");
-    const work = sweep(
-      { ...scope, wallNow: scope.now, newUid: scope.world.newUid, plan: scope.config.plan },
-      { startedBy: "admin", dryRun },
-    );
+    const work = sweep(openSweep(world, config, c.env.DB, now()), { startedBy: "admin", dryRun });
     c.executionCtx.waitUntil(work);
     const done = await work;
     if (done === null)

@@ -15,7 +15,7 @@ import { json, problems } from "./openapi.ts";
 import { HttpProblem } from "./problem.ts";
 import { requireAdmin } from "./require-admin.ts";
 import { duration, metaOf, paging, pagination } from "./schemas.ts";
-import type { AppEnv } from "./scope.ts";
+import type { AppEnv } from "./app-env.ts";
 
 const LONGEST_MS = parseDuration(LONGEST_TOKEN_LIFE) ?? 0;
 

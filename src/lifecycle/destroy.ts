@@ -49,7 +49,7 @@ export async function destroyIfDue(
   now: number,
 ): Promise<Verdict> {
   const verdict = decide(row, machine, now, rules);
-  if (verdict.act === "keep") return verdict;
+  if (verdict.act !== "destroy") return verdict;
   await driver.destroy(machine.providerId);
   const isItsOwn = row !== null && isLive(row) && (row.providerId ?? machine.providerId) === machine.providerId;
   if (isItsOwn) await store.machines.markDestroyed([{ uid: row.uid, reason: verdict.reason }], now);

@@ -5,6 +5,8 @@ import type { Labels, Machine } from "./machine.ts";
 const EARLIEST_SECONDS = Date.UTC(2015, 0, 1) / 1000;
 const LATEST_SECONDS = Date.UTC(2100, 0, 1) / 1000;
 
+const isPlausible = (seconds: number): boolean => seconds >= EARLIEST_SECONDS && seconds < LATEST_SECONDS;
+
 /**
  * Reads a label of unix seconds as milliseconds. Null for anything that is not plain digits, and for the implausible:
  * `0`, milliseconds, twenty digits (S163-S166). A doubtful stamp must never make a machine look old.
@@ -12,22 +14,23 @@ const LATEST_SECONDS = Date.UTC(2100, 0, 1) / 1000;
 export function labelTime(labels: Labels, key: string): number | null {
   const text = Object.hasOwn(labels, key) ? labels[key] : undefined;
   if (text === undefined || !/^\d{1,12}$/.test(text)) return null;
-  const seconds = Number(text);
-  return seconds >= EARLIEST_SECONDS && seconds < LATEST_SECONDS ? seconds * 1000 : null;
+  return isPlausible(Number(text)) ? Number(text) * 1000 : null;
 }
 
 /**
  * When a machine was created, unix milliseconds: the provider's own stamp, else the label (S160, S161).
- * Null = unknown, which is not old.
+ * Null = unknown, which is not old; so is a stamp that no driver should have let through.
  */
-export const creationTime = (
-  machine: Pick<Machine, "createdAt" | "labels">,
+export function creationTime(
+  { createdAt, labels }: Pick<Machine, "createdAt" | "labels">,
   createdLabel: string = LABEL.created,
-): number | null => machine.createdAt ?? labelTime(machine.labels, createdLabel);
+): number | null {
+  return createdAt !== null && isPlausible(createdAt / 1000) ? createdAt : labelTime(labels, createdLabel);
+}
 
-/** Reads a provider's time stamp, any offset; null when missing or unreadable, never now and never 1970 (S62). */
+/** Reads a provider's time stamp, any offset; null when missing or implausible, never now and never 1970 (S62). */
 export function parseTimestamp(text: unknown): number | null {
   if (typeof text !== "string" || !/^\d{4}-\d{2}-\d{2}T/.test(text)) return null;
   const time = Date.parse(text);
-  return Number.isFinite(time) && time >= EARLIEST_SECONDS * 1000 ? time : null;
+  return isPlausible(time / 1000) ? time : null;
 }

@@ -28,7 +28,8 @@ export type Reason =
   | "unknown_age";
 
 export interface Verdict {
-  readonly act: "keep" | "destroy";
+  /** `disown` gives the row up and leaves the machine alone. */
+  readonly act: "keep" | "destroy" | "disown";
   readonly reason: Reason;
   /** Somebody should look: mayfly wanted to act and could not, or does not know what it sees. */
   readonly alert: boolean;
@@ -50,7 +51,7 @@ function judge(row: MachineRow | null, machine: Machine, now: number, rules: Rul
   if (row === null && !ours) return keep("foreign");
   if (ours && machine.status === "deleting") return keep("dying");
   if (row !== null && isLive(row) && row.providerId === machine.providerId && !isSame(row, machine))
-    return alert("identity_mismatch");
+    return isSecondLook(row, now) ? { ...alert("identity_mismatch"), act: "disown" } : alert("identity_mismatch");
   if (!ours) return keep("foreign");
   if (row === null || row.phase === "disowned") return judgeByLabels(machine, now, rules);
   if (!isLive(row)) return destroy("late_landing");
@@ -60,6 +61,11 @@ function judge(row: MachineRow | null, machine: Machine, now: number, rules: Rul
     return destroy("launch_failed");
   return keep("live");
 }
+
+/** One odd look may be a stale answer; only another, an interval later, is believed. */
+const LOOKS_APART_MS = 60_000;
+const isSecondLook = (row: MachineRow, now: number): boolean =>
+  row.mismatchedSince !== null && now - row.mismatchedSince >= LOOKS_APART_MS;
 
 function judgeByLabels(machine: Machine, now: number, rules: Rules): Verdict {
   const created = creationTime(machine);

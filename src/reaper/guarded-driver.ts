@@ -1,40 +1,96 @@
 import { isNotFound, type Driver } from "../driver/driver.ts";
 import { destroyIfDue } from "../lifecycle/destroy.ts";
-import { decide } from "../machine/decide.ts";
-import { isUid } from "../machine/name.ts";
+import { decide, type Verdict } from "../machine/decide.ts";
+import { creationTime } from "../machine/age.ts";
 import { LABEL } from "../machine/labels.ts";
+import type { Machine, MachineRow } from "../machine/machine.ts";
 import type { PhaseDeps } from "./phase.ts";
 import { Withheld } from "./reap-older-than.ts";
 import type { Item } from "./report.ts";
 
 /** To read the machine again and destroy it; to find its row, close it and tell. */
-const COST = { fetches: 2, statements: 3 };
+const COST = { fetches: 2, statements: 4 };
+
+/** What is known of a machine that was listed, so that one that stays costs no call. */
+interface Known {
+  readonly machine: Machine;
+  readonly row: MachineRow | null;
+  /** How often it could not be destroyed before, and until when it is left alone for that; unix milliseconds. */
+  readonly attempts: number;
+  readonly nextTryAt: number;
+}
+
+export interface GuardedDriver extends Driver {
+  /** Looks up what D1 knows of machines that were listed; answers them. `list` does it by itself. */
+  know(machines: readonly Machine[]): Promise<readonly Machine[]>;
+  readonly known: ReadonlyMap<string, Known>;
+}
 
 /**
- * A driver whose `destroy` decides first: it reads the machine again, finds its row, and destroys only what `decide` says
- * may die (I2, I4). Otherwise it throws {@link Withheld}. Every verdict is told to `onVerdict`.
+ * A driver whose `destroy` decides first: over what is known from the list, and if that says that the machine may die, over
+ * a fresh read of machine and row (I2, I4). Otherwise it throws {@link Withheld}. Every verdict is told to `onVerdict`.
  */
-export function guard(deps: PhaseDeps, onVerdict: (item: Item) => void): Driver {
-  const { driver, store, budget, rules, dryRun } = deps;
+export function guard(deps: PhaseDeps, onVerdict: (item: Item) => void): GuardedDriver {
+  const { driver, store, budget, rules } = deps;
+  const known = new Map<string, Known>();
+
+  async function know(machines: readonly Machine[]): Promise<readonly Machine[]> {
+    const oldest = deps.now() - rules.maxAgeMs;
+    const old = machines.filter((machine) => (creationTime(machine) ?? oldest) < oldest);
+    if (old.length === 0) return machines;
+    const rows = await store.machines.ofMachines(old.map(keysOf));
+    const failures = new Map((await store.reapFailures.of(old.map(idOf))).map((one) => [one.providerId, one]));
+    for (const machine of old) {
+      const { attempts = 0, nextTryAt = 0 } = failures.get(machine.providerId) ?? {};
+      known.set(machine.providerId, { machine, row: rows.get(machine.providerId) ?? null, attempts, nextTryAt });
+    }
+    return machines;
+  }
+
+  function settle(
+    providerId: string,
+    row: MachineRow | null,
+    { act, alert, reason }: Omit<Verdict, "reason"> & { reason: string },
+  ) {
+    const outcome = act === "destroy" ? "destroyed" : alert ? "alert" : "kept";
+    onVerdict({ uid: row?.uid ?? null, providerId, outcome, reason });
+    if (act !== "destroy") throw new Withheld("kept", reason);
+  }
+
   return {
     ...driver,
+    known,
+    know,
+    list: async (selector, options) => know(await driver.list(selector, options)),
+
     async destroy(providerId) {
-      if (!budget.allows(COST)) throw new Withheld("budget", "the budget of this sweep is spent");
-      let machine;
-      try {
-        machine = await driver.get(providerId);
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-        onVerdict({ uid: null, providerId, outcome: "destroyed", reason: "gone" });
-        return;
-      }
-      const uid = machine.labels[LABEL.uid];
-      const row = await store.machines.ofMachine(providerId, uid !== undefined && isUid(uid) ? uid : null);
       const now = deps.now();
-      const verdict = dryRun ? decide(row, machine, now, rules) : await destroyIfDue(deps, row, machine, now);
-      const outcome = verdict.act === "destroy" ? "destroyed" : verdict.alert ? "alert" : "kept";
-      onVerdict({ uid: row?.uid ?? null, providerId, outcome, reason: verdict.reason });
-      if (verdict.act === "keep") throw new Withheld("kept", verdict.reason);
+      const listed = known.get(providerId);
+      if (listed) {
+        const verdict = decide(listed.row, listed.machine, now, rules);
+        if (verdict.act !== "destroy") settle(providerId, listed.row, verdict);
+        if (listed.nextTryAt > now) settle(providerId, listed.row, BACKING_OFF);
+      }
+      if (!budget.allows(COST) || !(await deps.mayGoOn())) throw new Withheld("budget", "this sweep must end here");
+      const machine = await read(driver, providerId);
+      if (machine === null) return settle(providerId, listed?.row ?? null, GONE);
+      const row = (await store.machines.ofMachines([keysOf(machine)])).get(providerId) ?? null;
+      settle(providerId, row, await destroyIfDue(deps, row, machine, now));
     },
   };
+}
+
+const BACKING_OFF = { act: "keep", alert: false, reason: "backing_off" } as const;
+const GONE = { act: "destroy", alert: false, reason: "gone" } as const;
+
+const idOf = ({ providerId }: Machine): string => providerId;
+const keysOf = ({ providerId, labels }: Machine) => ({ providerId, uid: labels[LABEL.uid] ?? null });
+
+async function read(driver: Driver, providerId: string): Promise<Machine | null> {
+  try {
+    return await driver.get(providerId);
+  } catch (error) {
+    if (isNotFound(error)) return null;
+    throw error;
+  }
 }

@@ -1,23 +1,27 @@
 import { DriverError } from "../driver/driver.ts";
 import type { Deps } from "../lifecycle/lifecycle.ts";
+import type { Store, StoreMode } from "../store/store.ts";
 import type { Budget, Meter, PLANS } from "./budget.ts";
 
-/** `now` of the deps is the tick's own time: every rule goes by it. Only the lock runs on wall time. */
-export interface SweepDeps extends Deps {
+/** `now` is the tick's own time: every rule goes by it. Only the lock runs on wall time. */
+export interface SweepDeps extends Omit<Deps, "store"> {
+  readonly openStore: (mode?: StoreMode) => Store;
   readonly wallNow: () => number;
   readonly newUid: () => string;
   readonly meter: Meter;
   readonly plan: keyof typeof PLANS;
-  /** Ends what is under way when the sweep has run long enough. */
-  readonly signal?: AbortSignal;
 }
 
-/** What a phase needs besides. */
-export interface PhaseDeps extends SweepDeps {
+/** What a phase works with. In a dry run driver and store only pretend to write, and nothing here knows the difference. */
+export interface PhaseDeps extends Deps {
   readonly budget: Budget;
-  readonly dryRun: boolean;
+  /** To be asked before each act: false once another sweep has taken over. */
+  readonly mayGoOn: () => Promise<boolean>;
 }
 
 /** Whether a failure would meet every other machine too, so that a phase may as well stop and say so. */
 export const concernsAll = (error: unknown): error is DriverError =>
   error instanceof DriverError && ["unauthorized", "rate_limited"].includes(error.code);
+
+/** What to write down of a failure, whatever was thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "failed");

@@ -1,4 +1,4 @@
-import { DriverError, invalidInput, type Driver } from "../driver/driver.ts";
+import { invalidInput, type Driver } from "../driver/driver.ts";
 import { creationTime } from "../machine/age.ts";
 import { matches, type Selector } from "../machine/selector.ts";
 
@@ -20,7 +20,7 @@ export class Withheld extends Error {
 export interface Reaped {
   /** Gone, or on its way: destroyed now, already deleting, or vanished meanwhile (S177, S178). */
   readonly destroyed: readonly string[];
-  readonly errors: readonly { readonly providerId: string; readonly error: DriverError }[];
+  readonly errors: readonly { readonly providerId: string; readonly error: Error }[];
   /** Old enough, but the driver had a reason to spare them. */
   readonly kept: readonly { readonly providerId: string; readonly reason: string }[];
   /** Old enough, and not tried: the deadline or the budget came first. */
@@ -58,7 +58,7 @@ export async function reapOlderThan(
   const mine = listed.filter((machine) => matches(machine.labels, selector));
   const report = {
     destroyed: [] as string[],
-    errors: [] as { providerId: string; error: DriverError }[],
+    errors: [] as { providerId: string; error: Error }[],
     kept: [] as { providerId: string; reason: string }[],
     remaining: [] as string[],
     unknownAge: [] as string[],
@@ -76,8 +76,8 @@ export async function reapOlderThan(
         await driver.destroy(providerId);
         report.destroyed.push(providerId);
       } catch (error) {
-        if (error instanceof DriverError) report.errors.push({ providerId, error });
-        else if (!(error instanceof Withheld)) throw error;
+        if (!(error instanceof Withheld))
+          report.errors.push({ providerId, error: error instanceof Error ? error : new Error("failed") });
         else if (error.code !== "budget") report.kept.push({ providerId, reason: error.message });
         else {
           stopped = true;

@@ -1,43 +1,47 @@
 import { DriverError, type Driver } from "../driver/driver.ts";
+import { backOffMs } from "../lifecycle/lifecycle.ts";
 import { LABEL } from "../machine/labels.ts";
 import { guard } from "./guarded-driver.ts";
 import type { PhaseDeps } from "./phase.ts";
-import { reapOlderThan } from "./reap-older-than.ts";
+import { reapOlderThan, type Reaped } from "./reap-older-than.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
 /**
  * Destroys every machine of ours that is older than `MAX_AGE` and was promised no longer life, whether or not D1 knows of
  * it. When the list fails midway, what it had read is judged all the same: being present and too old is proof enough (I4).
+ * What cannot be destroyed backs off, so that it cannot starve what is younger.
  */
 export async function reap(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase">> {
-  const { rules, signal } = deps;
+  const { rules, store } = deps;
+  const now = deps.now();
   const items: Item[] = [];
   const driver = guard(deps, (item) => items.push(item));
   const selector = { [LABEL.managed]: "true", [LABEL.installation]: rules.installations };
-  const run = (over: Driver) => reapOlderThan(over, selector, LABEL.created, rules.maxAgeMs, deps.now(), signal);
+  const run = (over: Driver) => reapOlderThan(over, selector, LABEL.created, rules.maxAgeMs, now);
 
   let failure: string | null = null;
-  let reaped;
+  let reaped: Reaped;
   try {
     reaped = await run(driver);
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
     failure = error.message;
     const partial = error.partial ?? [];
-    reaped = await run({ ...driver, list: async () => partial });
+    reaped = await run({ ...driver, list: () => driver.know(partial) });
   }
-  const of = (providerId: string, outcome: Item["outcome"], reason: string): Item => ({
-    uid: null,
-    providerId,
-    outcome,
-    reason,
+
+  const tell = (providerId: string, outcome: Item["outcome"], reason: string): void => {
+    items.push({ uid: driver.known.get(providerId)?.row?.uid ?? null, providerId, outcome, reason });
+  };
+  const attemptsOf = (providerId: string): number => driver.known.get(providerId)?.attempts ?? 0;
+  const failed = reaped.errors.map(({ providerId, error }) => {
+    const attempts = attemptsOf(providerId) + 1;
+    tell(providerId, error instanceof DriverError && error.code === "protected" ? "alert" : "error", error.message);
+    return { providerId, error: error.message, attempts, nextTryAt: now + backOffMs(attempts) };
   });
-  items.push(
-    ...reaped.errors.map(({ providerId, error }) =>
-      of(providerId, error.code === "protected" ? "alert" : "error", error.message),
-    ),
-    ...reaped.remaining.map((providerId) => of(providerId, "remaining", "budget")),
-    ...reaped.unknownAge.map((providerId) => of(providerId, "unknown_age", "unknown_age")),
-  );
+  for (const providerId of reaped.remaining) tell(providerId, "remaining", "budget");
+  for (const providerId of reaped.unknownAge) tell(providerId, "unknown_age", "unknown_age");
+  const gone = reaped.destroyed.filter((providerId) => attemptsOf(providerId) > 0);
+  await store.reapFailures.record(failed, gone);
   return { items, failure };
 }

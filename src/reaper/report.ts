@@ -52,6 +52,10 @@ export const hasNews = ({ phases }: SweepReport): boolean =>
   phases.some(({ items, failure }) => failure !== null || items.some(({ outcome }) => !QUIET.has(outcome)));
 const QUIET: ReadonlySet<Item["outcome"]> = new Set(["kept", "unknown_age"]);
 
+const OUTCOMES = ["destroyed", "kept", "alert", "error", "remaining", "unknown_age"] as const;
+/** Of each outcome so many are named; the counts tell of all. A report must fit a row, however large the fleet. */
+const MOST_NAMED = 100;
+
 /** A report in the words of the API. */
 export function reportJson(report: SweepReport) {
   const time = (at: number) => new Date(at).toISOString();
@@ -66,9 +70,13 @@ export function reportJson(report: SweepReport) {
       const those = (outcome: Item["outcome"]) =>
         items
           .filter((item) => item.outcome === outcome)
+          .slice(0, MOST_NAMED)
           .map(({ uid, providerId, reason }) => ({ id: uid && idOf(uid), provider_id: providerId, reason }));
       return {
         phase,
+        counts: Object.fromEntries(
+          OUTCOMES.map((outcome) => [outcome, items.filter((item) => item.outcome === outcome).length]),
+        ),
         destroyed: those("destroyed"),
         kept: those("kept"),
         alerts: those("alert"),

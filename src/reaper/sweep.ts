@@ -6,16 +6,19 @@
  *   reap    machines older than MAX_AGE, found at the provider: it needs no row and finds what D1 forgot
  */
 import { budgetOf, PLANS } from "./budget.ts";
+import { pretending } from "./dry-run.ts";
 import { expire } from "./expire.ts";
-import type { PhaseDeps, SweepDeps } from "./phase.ts";
+import { messageOf, type PhaseDeps, type SweepDeps } from "./phase.ts";
 import { reap } from "./reap.ts";
 import { hasNews, outcomeOf, reportJson, type PhaseReport, type SweepOrder, type SweepReport } from "./report.ts";
 
-/** As long as a sweep can take; its acts end well before, so that two never overlap. */
+/** How long the lock holds without a sign of life. */
 const LOCK_MS = 90_000;
+/** A sweep that goes on for longer than this shows one. */
+const RENEW_AFTER_MS = 30_000;
 const REPORT_EVERY_MS = 3_600_000;
 /** What reap is left with at least, when much has expired. */
-const REAP_FETCHES = 8;
+const REAP_SHARE = { fetches: 8, statements: 12 };
 /** The report and the release still have to be paid for. */
 const CLOSING_STATEMENTS = 2;
 
@@ -24,17 +27,33 @@ const CLOSING_STATEMENTS = 2;
  * A phase that fails is told in the report; only D1 failing around the phases surfaces.
  */
 export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepReport | null> {
-  const startedAt = deps.wallNow();
-  if (order.dryRun) return run(deps, order, startedAt);
-  const { store } = deps;
-  const lock = await store.lock.acquire(deps.newUid(), startedAt, startedAt + LOCK_MS);
-  if (lock === null) return null;
+  const { meter, rules, now, wallNow, openStore } = deps;
+  const startedAt = wallNow();
+  if (order.dryRun) {
+    const driver = pretending(deps.driver, meter);
+    const pretended = { store: openStore({ readOnly: true }), driver, rules, now, mayGoOn: async () => true };
+    return run(deps, order, startedAt, pretended);
+  }
 
-  const report = await run(deps, order, startedAt);
+  const { lock: locks, sweeps } = openStore();
+  const lock = await locks.acquire(deps.newUid(), startedAt, startedAt + LOCK_MS);
+  if (lock === null) return null;
+  let renewedAt = startedAt;
+  let held = true;
+  async function mayGoOn(): Promise<boolean> {
+    if (held && lock !== null && wallNow() - renewedAt > RENEW_AFTER_MS) {
+      renewedAt = wallNow();
+      held = await locks.renew(lock.fence, renewedAt + LOCK_MS);
+    }
+    return held;
+  }
+
+  const store = openStore({ fence: lock.fence });
+  const report = await run(deps, order, startedAt, { store, driver: deps.driver, rules, now, mayGoOn });
   const outcome = outcomeOf(report.phases);
   const isNews = hasNews(report) || report.finishedAt - lock.lastReportAt >= REPORT_EVERY_MS;
-  const id = isNews ? await store.sweeps.insert({ ...report, outcome, report: reportJson(report) }) : null;
-  await store.lock.release(lock.fence, {
+  const id = isNews ? await sweeps.insert({ ...report, outcome, report: reportJson(report) }) : null;
+  await locks.release(lock.fence, {
     now: report.finishedAt,
     error: report.phases.find(({ failure }) => failure !== null)?.failure ?? null,
     goodByCron: order.startedBy === "cron" && outcome !== "failed",
@@ -43,26 +62,24 @@ export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepRe
   return { ...report, id };
 }
 
-async function run(deps: SweepDeps, order: SweepOrder, startedAt: number): Promise<SweepReport> {
-  const { meter } = deps;
-  const plan = PLANS[deps.plan];
-  const whole = { fetches: plan.fetches, statements: plan.statements - CLOSING_STATEMENTS };
-  const phase = (limit: typeof whole): PhaseDeps => ({ ...deps, dryRun: order.dryRun, budget: budgetOf(meter, limit) });
+async function run(
+  { meter, plan, wallNow, now }: SweepDeps,
+  order: SweepOrder,
+  startedAt: number,
+  deps: Omit<PhaseDeps, "budget">,
+): Promise<SweepReport> {
+  const { fetches: mostFetches, statements: mostStatements } = PLANS[plan];
+  const whole = { fetches: mostFetches, statements: mostStatements - CLOSING_STATEMENTS };
+  const allButReap = {
+    fetches: whole.fetches - REAP_SHARE.fetches,
+    statements: whole.statements - REAP_SHARE.statements,
+  };
   const phases = [
-    await isolated("expire", () => expire(phase({ ...whole, fetches: whole.fetches - REAP_FETCHES }))),
-    await isolated("reap", () => reap(phase(whole))),
+    await isolated("expire", () => expire({ ...deps, budget: budgetOf(meter, allButReap) })),
+    await isolated("reap", () => reap({ ...deps, budget: budgetOf(meter, whole) })),
   ];
   const { fetches, statements } = meter;
-  return {
-    ...order,
-    id: null,
-    scheduledAt: deps.now(),
-    startedAt,
-    finishedAt: deps.wallNow(),
-    phases,
-    fetches,
-    statements,
-  };
+  return { ...order, id: null, scheduledAt: now(), startedAt, finishedAt: wallNow(), phases, fetches, statements };
 }
 
 /** An error boundary around a phase (I8): whatever happens in it, the next one runs. */
@@ -73,6 +90,6 @@ async function isolated(
   try {
     return { phase, ...(await act()) };
   } catch (error) {
-    return { phase, items: [], failure: error instanceof Error ? `${error.name}: ${error.message}` : "failed" };
+    return { phase, items: [], failure: messageOf(error) };
   }
 }

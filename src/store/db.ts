@@ -41,8 +41,11 @@ export function insertInto(table: string, values: Readonly<Record<string, Param>
   return sql(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places}) ${tail}`, ...Object.values(values));
 }
 
-/** Wraps a D1 binding. `onStatements` is told how many statements go out, because a Worker's plan limits them. */
-export function openSql(db: D1Database, onStatements: (count: number) => void): Sql {
+/**
+ * Wraps a D1 binding. `onStatements` is told how many statements go out, because a Worker's plan limits them. One that is
+ * `readOnly` counts its writes and leaves them out.
+ */
+export function openSql(db: D1Database, onStatements: (count: number) => void, { readOnly = false } = {}): Sql {
   const prepare = ({ text, params }: Statement) => db.prepare(text).bind(...params);
   const guarded = async <T>(count: number, run: () => Promise<T>): Promise<T> => {
     onStatements(count);
@@ -52,10 +55,16 @@ export function openSql(db: D1Database, onStatements: (count: number) => void): 
       throw new StoreError(error instanceof Error ? error.message : "D1 failed", { cause: error });
     }
   };
+  const leavesOut = (statement: Statement) => readOnly && !/^\s*SELECT\b/.test(statement.text);
   return {
-    rows: (statement) => guarded(1, async () => (await prepare(statement).all<unknown>()).results),
+    rows: (statement) =>
+      guarded(1, async () => (leavesOut(statement) ? [] : (await prepare(statement).all<unknown>()).results)),
     batch: (statements) =>
-      guarded(statements.length, async () => (await db.batch(statements.map(prepare))).map(({ results }) => results)),
+      guarded(statements.length, async () =>
+        statements.some(leavesOut)
+          ? statements.map(() => [])
+          : (await db.batch(statements.map(prepare))).map(({ results }) => results),
+      ),
   };
 }
 

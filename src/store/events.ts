@@ -3,7 +3,7 @@ import { sql, type Statement } from "./db.ts";
 export interface NewEvent {
   /** Unix milliseconds. */
   readonly at: number;
-  readonly event: "requested" | "created" | "failed" | "destroy_requested" | "destroyed" | "expired" | "alert";
+  readonly event: "requested" | "created" | "failed" | "destroy_requested" | "destroyed" | "disowned";
   readonly requestId?: string | null;
 }
 
@@ -18,12 +18,16 @@ export const eventIfChanged = (uid: string, { at, event, requestId }: NewEvent):
     uid,
   );
 
-/** Tells the same event of every machine that is now in `phase` with this stamp: those that the batch just moved there. */
-export const eventsOfDestroyed = (uids: readonly string[], at: number): Statement =>
+/**
+ * Tells an event of each machine that the next statement of the batch is about to change: `changes` is that statement's own
+ * condition, and `endings` the JSON of `{uid, reason}` that it goes over.
+ */
+export const eventsOfEndings = (event: NewEvent["event"], endings: string, at: number, changes: string): Statement =>
   sql(
     `INSERT INTO events (at, uid, owner, event, reason)
-     SELECT ?1, uid, owner, 'destroyed', reason FROM machines
-     WHERE uid IN (SELECT value FROM json_each(?2)) AND phase = 'destroyed' AND destroyed_at = ?1`,
+     SELECT ?1, machines.uid, owner, ?2, coalesce(reason, ending.value ->> 'reason')
+     FROM machines JOIN json_each(?3) AS ending ON machines.uid = ending.value ->> 'uid' WHERE ${changes}`,
     at,
-    JSON.stringify(uids),
+    event,
+    endings,
   );

@@ -18,6 +18,10 @@ export interface Release {
   readonly reported: boolean;
 }
 
+/** A condition for the writes of a sweep: once another holds the lock, a write with the old number changes nothing. */
+export const whileFenced = (fence: number): string =>
+  ` AND EXISTS (SELECT 1 FROM locks WHERE name = 'sweep' AND fence = ${Math.trunc(fence)})`;
+
 export type LockStore = ReturnType<typeof createLockStore>;
 
 /** The row of `locks` that keeps sweeps from overlapping. Wall time throughout. */
@@ -36,6 +40,14 @@ export function createLockStore(db: Sql) {
       );
       const row = parseFirst(lockRow, rows);
       return row && { fence: row.fence, lastReportAt: row.last_report_at };
+    },
+
+    /** Holds on for longer. False when another has taken over, and the sweep must stop. */
+    async renew(fence: number, until: number): Promise<boolean> {
+      const rows = await db.rows(
+        sql("UPDATE locks SET held_until = ?2 WHERE name = 'sweep' AND fence = ?1 RETURNING fence", fence, until),
+      );
+      return rows.length > 0;
     },
 
     /** Gives the lock back and leaves the heartbeat. An old holder, whose fence has passed, changes nothing. */

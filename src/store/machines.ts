@@ -1,7 +1,7 @@
-import type { Machine, MachineRow } from "../machine/machine.ts";
+import type { Machine, MachineRow, Status } from "../machine/machine.ts";
 import { toMicroEur } from "../machine/money.ts";
 import { insertInto, parseFirst, parseRows, selectPage, sql, type Sql, type Statement } from "./db.ts";
-import { eventIfChanged, eventsOfDestroyed } from "./events.ts";
+import { eventIfChanged, eventsOfEndings } from "./events.ts";
 import { LIVE, whereOf, type MachineFilter } from "./machine-filter.ts";
 import { machineRow } from "./machine-row.ts";
 
@@ -39,12 +39,36 @@ export interface Ending {
 
 export type MachineStore = ReturnType<typeof createMachineStore>;
 
-/** The `machines` table. A method that changes rows says what it is guarded by; a lost guard changes nothing. */
-export function createMachineStore(db: Sql) {
+/**
+ * The `machines` table. A method that changes rows says what it is guarded by; a lost guard changes nothing. `fenced` is one
+ * more condition, on what sweeps write.
+ */
+export function createMachineStore(db: Sql, fenced: string) {
   const first = async (statement: Statement): Promise<MachineRow | null> =>
     parseFirst(machineRow, await db.rows(statement));
   const firstOfBatch = async (statements: readonly Statement[]): Promise<MachineRow | null> =>
     parseFirst(machineRow, (await db.batch(statements))[0] ?? []);
+
+  /** The last change of a row, and the event that tells of it. */
+  async function end(
+    phase: "destroyed" | "disowned",
+    status: Status,
+    ended: readonly Ending[],
+    now: number,
+  ): Promise<void> {
+    if (ended.length === 0) return;
+    const endings = JSON.stringify(ended);
+    await db.batch([
+      eventsOfEndings(phase, endings, now, `${LIVE}${fenced}`),
+      sql(
+        `UPDATE machines SET phase = '${phase}', status = '${status}', destroyed_at = ?2, next_try_at = NULL,
+           reason = coalesce(reason, ending.value ->> 'reason')
+         FROM json_each(?1) AS ending WHERE uid = ending.value ->> 'uid' AND ${LIVE}${fenced}`,
+        endings,
+        now,
+      ),
+    ]);
+  }
 
   return {
     /** Holds the name and writes down the intent (I3). False when the owner has a live machine of this name already. */
@@ -92,16 +116,33 @@ export function createMachineStore(db: Sql) {
         ),
       ),
 
-    /** The row that a machine at the provider belongs to: the live one at its id, else the one that its uid label names. */
-    ofMachine: (providerId: string, uid: string | null) =>
-      first(
+    /**
+     * The rows that machines at the provider belong to: of each the live one at its id, else the one that its uid label
+     * names. Machines without a row are not in the answer.
+     */
+    async ofMachines(
+      machines: readonly { providerId: string; uid: string | null }[],
+    ): Promise<Map<string, MachineRow>> {
+      if (machines.length === 0) return new Map();
+      const [byId, byUid] = await db.batch([
         sql(
-          `SELECT * FROM (SELECT * FROM machines WHERE provider_id = ?1 AND ${LIVE} LIMIT 1)
-           UNION ALL SELECT * FROM (SELECT * FROM machines WHERE uid = ?2) LIMIT 1`,
-          providerId,
-          uid,
+          `SELECT * FROM machines WHERE provider_id IN (SELECT value FROM json_each(?)) AND ${LIVE}`,
+          JSON.stringify(machines.map(({ providerId }) => providerId)),
         ),
-      ),
+        sql(
+          "SELECT * FROM machines WHERE uid IN (SELECT value FROM json_each(?))",
+          JSON.stringify(machines.map(({ uid }) => uid)),
+        ),
+      ]);
+      const atId = new Map(parseRows(machineRow, byId ?? []).map((row) => [row.providerId, row]));
+      const ofUid = new Map(parseRows(machineRow, byUid ?? []).map((row) => [row.uid, row]));
+      return new Map(
+        machines.flatMap(({ providerId, uid }) => {
+          const row = atId.get(providerId) ?? ofUid.get(uid ?? "");
+          return row ? [[providerId, row] as const] : [];
+        }),
+      );
+    },
 
     /** Takes the one right to try the create of a row whose last try ended or was given up. */
     async claimCreate(uid: string, now: number, tryingUntil: number): Promise<boolean> {
@@ -179,7 +220,7 @@ export function createMachineStore(db: Sql) {
         sql(
           `UPDATE machines SET attempts = attempts + 1, last_error = try.value ->> 'error',
              next_try_at = try.value ->> 'nextTryAt'
-           FROM json_each(?1) AS try WHERE uid = try.value ->> 'uid' AND ${LIVE}`,
+           FROM json_each(?1) AS try WHERE uid = try.value ->> 'uid' AND ${LIVE}${fenced}`,
           JSON.stringify(tries),
         ),
       );
@@ -207,38 +248,44 @@ export function createMachineStore(db: Sql) {
       await db.rows(
         sql(
           `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = coalesce(reason, ending.value ->> 'reason')
-           FROM json_each(?1) AS ending WHERE uid = ending.value ->> 'uid' AND phase IN ('requested', 'active')`,
+           FROM json_each(?1) AS ending WHERE uid = ending.value ->> 'uid' AND phase IN ('requested', 'active')${fenced}`,
           JSON.stringify(doomed),
         ),
       );
     },
 
     /** Closes rows whose machine the provider no longer has, or has agreed to delete. Guarded by being live. */
-    async markDestroyed(ended: readonly Ending[], now: number): Promise<void> {
-      if (ended.length === 0) return;
-      await db.batch([
+    markDestroyed: (ended: readonly Ending[], now: number) => end("destroyed", "destroyed", ended, now),
+
+    /** Gives up rows whose machine is no longer the one that was recorded. Guarded by being live. */
+    disown: (ended: readonly Ending[], now: number) => end("disowned", "unknown", ended, now),
+
+    /** Writes down that these showed another identity for the first time, and so how long that has been so. */
+    async noteMismatch(uids: readonly string[], now: number): Promise<void> {
+      if (uids.length === 0) return;
+      await db.rows(
         sql(
-          `UPDATE machines SET phase = 'destroyed', status = 'destroyed', destroyed_at = ?2, next_try_at = NULL,
-             reason = coalesce(reason, ending.value ->> 'reason')
-           FROM json_each(?1) AS ending WHERE uid = ending.value ->> 'uid' AND ${LIVE}`,
-          JSON.stringify(ended),
+          `UPDATE machines SET mismatched_since = coalesce(mismatched_since, ?2)
+           WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}${fenced}`,
+          JSON.stringify(uids),
           now,
         ),
-        eventsOfDestroyed(
-          ended.map(({ uid }) => uid),
-          now,
-        ),
-      ]);
+      );
     },
 
-    /** Live rows whose end has come, oldest end first; those that are being tried or back off wait. */
-    async due(now: number, limit: number): Promise<MachineRow[]> {
+    /**
+     * Live rows whose end has come, oldest end first, from behind `after` on; those that are being tried or back off wait.
+     */
+    async due(now: number, limit: number, after: Pick<MachineRow, "expiresAt" | "uid"> | null): Promise<MachineRow[]> {
       const rows = await db.rows(
         sql(
           `SELECT * FROM machines WHERE ${LIVE} AND expires_at <= ?1 AND (next_try_at IS NULL OR next_try_at <= ?1)
+             AND (expires_at, uid) > (?3, ?4)
            ORDER BY expires_at, uid LIMIT ?2`,
           now,
           limit,
+          after?.expiresAt ?? 0,
+          after?.uid ?? "",
         ),
       );
       return parseRows(machineRow, rows);

@@ -1,17 +1,23 @@
 import { openSql } from "./db.ts";
-import { createLockStore } from "./lock.ts";
+import { createLockStore, whileFenced } from "./lock.ts";
 import { createMachineStore } from "./machines.ts";
+import { createReapFailureStore } from "./reap-failures.ts";
 import { createSettingStore } from "./settings.ts";
 import { createSweepStore } from "./sweeps.ts";
 import { createTokenStore } from "./tokens.ts";
 
 export type Store = ReturnType<typeof openStore>;
 
+/** How a store writes: as asked, or only while that fence holds, or not at all. */
+export type StoreMode = { readonly fence?: number; readonly readOnly?: boolean };
+
 /** All repositories over one D1 binding. `onStatements` is told how many statements go out. */
-export function openStore(db: D1Database, onStatements: (count: number) => void) {
-  const sql = openSql(db, onStatements);
+export function openStore(db: D1Database, onStatements: (count: number) => void, { fence, readOnly }: StoreMode = {}) {
+  const sql = openSql(db, onStatements, { readOnly: readOnly ?? false });
+  const guard = fence === undefined ? "" : whileFenced(fence);
   return {
-    machines: createMachineStore(sql),
+    machines: createMachineStore(sql, guard),
+    reapFailures: createReapFailureStore(sql, guard),
     lock: createLockStore(sql),
     sweeps: createSweepStore(sql),
     tokens: createTokenStore(sql),

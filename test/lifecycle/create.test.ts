@@ -36,7 +36,8 @@ describe("a repeat", () => {
     const mayfly = createMayfly();
     const answers = await Promise.all(Array.from({ length: 20 }, () => put(mayfly)));
     expect(new Set(answers.map((answer) => machineIn(answer).id)).size).toBe(1);
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array.from({ length: 19 }, () => 200), 201]);
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(19);
     expect(servers(mayfly)).toHaveLength(1);
     expect(posts(mayfly)).toBe(1);
   });

@@ -108,11 +108,12 @@ describe("DELETE", () => {
 
   it("while the create is under way kills what lands later", async () => {
     const mayfly = createMayfly();
-    const { fetch } = mayfly.simulator;
+    const { simulator } = mayfly;
+    const fetch = simulator.fetch.bind(simulator);
     let release = () => {};
     const posted = new Promise<void>((resolve) => (release = resolve));
     let destroyed: ReturnType<typeof destroy> | undefined;
-    mayfly.simulator.fetch = async (request) => {
+    simulator.fetch = async (request) => {
       if (request.method === "POST" && destroyed === undefined) {
         // Between the caller's word and the provider's act: nothing is there to be found yet.
         destroyed = destroy(mayfly);

@@ -275,7 +275,8 @@ describe("a sweep", () => {
   it("I8: whose expire fails still reaps", async () => {
     const mayfly = createMayfly();
     await put(mayfly, "box");
-    await mayfly.bindings.DB.prepare("UPDATE machines SET labels = '[]'").run();
+    const { DB } = mayfly.bindings;
+    mayfly.configure({ DB: refusing(DB, /expires_at <=/) });
     mayfly.simulator.addServer({ name: "forgotten", labels: OURS, created: ago(25 * HOUR) });
     const report = await mayfly.tick(NOW + 2 * MINUTE);
     expect(report?.phases).toMatchObject([
@@ -330,6 +331,19 @@ describe("a sweep", () => {
     });
   });
 });
+
+/** D1 that answers everything but what matches. */
+function refusing(db: D1Database, pattern: RegExp): D1Database {
+  return new Proxy(db, {
+    get: (target, key: keyof D1Database) =>
+      key === "prepare"
+        ? (text: string) => {
+            if (pattern.test(text)) throw new Error("D1_ERROR: refused");
+            return target.prepare(text);
+          }
+        : target[key].bind(target),
+  });
+}
 
 describe("health", () => {
   it("I9: is green for three intervals after a good sweep that cron started, then red with the reason", async () => {

@@ -1,0 +1,12 @@
+import type { Principal } from "../auth/principal.ts";
+import type { Scope } from "../world.ts";
+
+/** The types of the Hono app: its bindings, and what middleware leaves in a context. */
+export interface AppEnv {
+  Bindings: Env;
+  Variables: {
+    requestId: string;
+    scope: Scope;
+    principal: Principal;
+  };
+}

@@ -1,0 +1,31 @@
+import { DriverError, type Driver } from "../driver/driver.ts";
+import type { Machine } from "../machine/machine.ts";
+import type { Meter } from "./budget.ts";
+
+/**
+ * A driver that reads for real and only remembers what it was told to destroy. The calls it leaves out are counted all the
+ * same, so that a dry run meets the same budget as the run that it foretells.
+ */
+export function pretending(driver: Driver, meter: Meter): Driver {
+  const gone = new Set<string>();
+  const left = (machines: readonly Machine[]) => machines.filter(({ providerId }) => !gone.has(providerId));
+  return {
+    ...driver,
+    async destroy(providerId) {
+      meter.fetches += 1;
+      gone.add(providerId);
+    },
+    async get(providerId) {
+      if (!gone.has(providerId)) return driver.get(providerId);
+      meter.fetches += 1;
+      throw new DriverError("not_found", "it would be gone by now");
+    },
+    async list(selector, options) {
+      try {
+        return left(await driver.list(selector, options));
+      } catch (error) {
+        throw error instanceof DriverError && error.partial ? error.with({ partial: left(error.partial) }) : error;
+      }
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import type { Config, SweepConfig } from "./config.ts";
+import type { Driver } from "./driver/driver.ts";
+import type { Deps } from "./lifecycle/lifecycle.ts";
+import type { Log } from "./log.ts";
+import type { Meter } from "./reaper/budget.ts";
+import type { SweepDeps } from "./reaper/phase.ts";
+import { openStore } from "./store/store.ts";
+
+/** What is real outside this code, passed in by the composition root and by tests. */
+export interface World {
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly newUid: () => string;
+  /** `count` unpredictable bytes. */
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly log: Log;
+  readonly openDriver: (config: SweepConfig, meter: Meter) => Driver;
+}
+
+/** What one request works with. */
+export interface Scope extends Deps {
+  readonly world: World;
+  readonly config: Config;
+  readonly meter: Meter;
+}
+
+/** Opens what a request works with, counting what goes out. */
+export function openScope(world: World, config: Config, db: D1Database): Scope {
+  const meter = { fetches: 0, statements: 0 };
+  const store = openStore(db, (count) => (meter.statements += count));
+  return { world, config, meter, store, driver: world.openDriver(config, meter), now: world.now, rules: config };
+}
+
+/** Opens what a sweep works with; `now` is the time that its rules go by. */
+export function openSweep(world: World, config: SweepConfig, db: D1Database, now: number): SweepDeps {
+  const meter = { fetches: 0, statements: 0 };
+  return {
+    openStore: (mode) => openStore(db, (count) => (meter.statements += count), mode),
+    driver: world.openDriver(config, meter),
+    rules: config,
+    now: () => now,
+    wallNow: world.now,
+    newUid: world.newUid,
+    meter,
+    plan: config.plan,
+  };
+}

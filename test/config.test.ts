@@ -1,0 +1,183 @@
+import { describe, expect, it } from "vitest";
+import { Misconfigured, readConfig, readSweepConfig, type Config } from "../src/config.ts";
+import { createDriverRegistry } from "../src/drivers.ts";
+import { DAY, HOUR, MINUTE } from "./machine/fixtures.ts";
+
+type Settings = Record<string, unknown>;
+const NEEDED = { HCLOUD_TOKEN: "token", INSTALLATION: "installation-of-ours", ADMIN_TOKEN: "admin" };
+const read = (settings: Settings = {}): Config => readConfig({ ...NEEDED, ...settings });
+
+/** Every bad value below contains it, so that a message which repeats the value gives itself away. */
+const CANARY = "canary";
+
+function refusalOf(act: () => unknown): Misconfigured {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof Misconfigured) return error;
+    throw error;
+  }
+  throw new Error("nothing was refused");
+}
+
+describe("by default", () => {
+  it("only the three secrets are needed", () => {
+    expect(read()).toEqual({
+      provider: "hetzner",
+      hcloudToken: "token",
+      hcloudEndpoint: "https://api.hetzner.cloud/v1",
+      installations: ["installation-of-ours"],
+      maxAgeMs: DAY,
+      graceMs: 10 * MINUTE,
+      launchDeadlineMs: 15 * MINUTE,
+      plan: "free",
+      adminToken: "admin",
+      defaultTtlMs: HOUR,
+      creates: true,
+      authEpoch: "1",
+    });
+  });
+
+  it.each(["HCLOUD_TOKEN", "INSTALLATION", "ADMIN_TOKEN"])("%s has none", (key) => {
+    expect(refusalOf(() => read({ [key]: undefined })).key).toBe(key);
+    expect(refusalOf(() => read({ [key]: "" })).key).toBe(key);
+  });
+});
+
+describe("a good value", () => {
+  it.each<[string, string, Partial<Config>]>([
+    ["PROVIDER", "memory", { provider: "memory" }],
+    ["HCLOUD_TOKEN", " pasted\n", { hcloudToken: "pasted" }],
+    ["HCLOUD_ENDPOINT", "http://127.0.0.1:8788/v1", { hcloudEndpoint: "http://127.0.0.1:8788/v1" }],
+    ["INSTALLATION", "0123456789abcdef", { installations: ["0123456789abcdef"] }],
+    ["PREVIOUS_INSTALLATIONS", "one, two,,", { installations: ["installation-of-ours", "one", "two"] }],
+    ["PREVIOUS_INSTALLATIONS", "installation-of-ours,one", { installations: ["installation-of-ours", "one"] }],
+    ["MAX_AGE", "30d", { maxAgeMs: 30 * DAY }],
+    ["MAX_AGE", "1h", { maxAgeMs: HOUR }],
+    ["GRACE", "0s", { graceMs: 0 }],
+    ["LAUNCH_DEADLINE", "1m", { launchDeadlineMs: MINUTE }],
+    ["PLAN", "paid", { plan: "paid" }],
+    ["ADMIN_TOKEN", "aZ0-._~+/==", { adminToken: "aZ0-._~+/==" }],
+    ["DEFAULT_TTL", "60s", { defaultTtlMs: MINUTE }],
+    ["DEFAULT_TTL", "24h", { defaultTtlMs: DAY }],
+    ["CREATES", "off", { creates: false }],
+    ["AUTH_EPOCH", "2", { authEpoch: "2" }],
+  ])("%s=%j", (key, value, expected) => {
+    expect(read({ [key]: value })).toMatchObject(expected);
+  });
+});
+
+describe("a bad value is refused by key, and never repeated", () => {
+  const NO_DURATION = [CANARY, `1h${CANARY}`, `-1h ${CANARY}`, "", "1", "1.5h", "-1h", "NaN", 60, null];
+  const cases: [string, unknown[]][] = [
+    ["PROVIDER", [{ [CANARY]: 1 }, 7]],
+    ["HCLOUD_TOKEN", ["  ", 7, { [CANARY]: 1 }, `${CANARY} ${CANARY}`, `${CANARY}\n${CANARY}`, `${CANARY}🦟`]],
+    ["HCLOUD_ENDPOINT", [CANARY, `//${CANARY}`, `ftp://${CANARY}.example`, `javascript:${CANARY}`, "", 7]],
+    ["INSTALLATION", [`${CANARY} of ours, which is long`, `-${CANARY}-of-ours-too`, CANARY.repeat(11), 7]],
+    ["PREVIOUS_INSTALLATIONS", [`-${CANARY}`, `fine,${CANARY} two`, CANARY.repeat(11), 7]],
+    ["MAX_AGE", [...NO_DURATION, "0s", "59s", "31d"]],
+    ["GRACE", [...NO_DURATION, "31d"]],
+    ["LAUNCH_DEADLINE", [...NO_DURATION, "0s", "59s", "31d"]],
+    ["PLAN", [CANARY, "Free", "", 7]],
+    ["ADMIN_TOKEN", ["  ", `${CANARY} two`, `${CANARY}ä`, `"${CANARY}"`, 7]],
+    ["DEFAULT_TTL", [...NO_DURATION, "59s", "25h", "31d"]],
+    ["CREATES", [CANARY, "ON", "true", "", true]],
+    ["AUTH_EPOCH", ["", 7, { [CANARY]: 1 }]],
+  ];
+
+  it.each(cases.flatMap(([key, values]) => values.map((value): [string, unknown] => [key, value])))(
+    "%s=%j",
+    (key, value) => {
+      const refusal = refusalOf(() => read({ [key]: value }));
+      expect(refusal.key).toBe(key);
+      expect(refusal.rule).not.toBe("");
+      expect(refusal.message).toBe(`${key} ${refusal.rule}`);
+      expect(JSON.stringify([refusal.message, refusal.stack, refusal.cause])).not.toContain(CANARY);
+    },
+  );
+
+  it.each([undefined, null, 7, "text"])("an environment that is %j is refused too", (env) => {
+    expect(refusalOf(() => readConfig(env)).key).toBe("the environment");
+  });
+
+  it("DEFAULT_TTL is also measured against the MAX_AGE that is set", () => {
+    expect(refusalOf(() => read({ MAX_AGE: "30m", DEFAULT_TTL: "31m" })).key).toBe("DEFAULT_TTL");
+    expect(read({ MAX_AGE: "30m" })).toMatchObject({ defaultTtlMs: 30 * MINUTE });
+    expect(read({ MAX_AGE: "30m", DEFAULT_TTL: "30m" })).toMatchObject({ defaultTtlMs: 30 * MINUTE });
+  });
+});
+
+describe("INSTALLATION", () => {
+  const REAL = "https://api.hetzner.cloud/v1";
+  const endpoint = (HCLOUD_ENDPOINT: string, INSTALLATION: string) => () => read({ HCLOUD_ENDPOINT, INSTALLATION });
+
+  it("has at least 16 characters", () => {
+    expect(endpoint(REAL, "x".repeat(16))().installations).toEqual(["x".repeat(16)]);
+    expect(refusalOf(endpoint(REAL, "x".repeat(15))).key).toBe("INSTALLATION");
+  });
+
+  it.each(["http://127.0.0.1:8788/v1", "http://localhost:8788", "https://127.9.9.9/", "http://[::1]:8788/v1"])(
+    "may be short where the endpoint is loopback: %s",
+    (url) => {
+      expect(endpoint(url, "local")().installations).toEqual(["local"]);
+    },
+  );
+
+  it.each([
+    "http://127.0.0.1.example.com/v1",
+    "http://localhost.example.com/v1",
+    "http://localhost@example.com/v1",
+    "http://localhost:80@example.com/v1",
+    "http://example.com/?http://127.0.0.1/",
+    "http://128.0.0.1/v1",
+  ])("may not where it only looks so: %s", (url) => {
+    expect(refusalOf(endpoint(url, "local")).key).toBe("INSTALLATION");
+  });
+});
+
+describe("what the sweep needs", () => {
+  it.each([
+    ["ADMIN_TOKEN", undefined],
+    ["ADMIN_TOKEN", "not a bearer token"],
+    ["DEFAULT_TTL", "soon"],
+    ["DEFAULT_TTL", "30d"],
+    ["CREATES", "perhaps"],
+    ["AUTH_EPOCH", ""],
+  ])("is read although %s is %j", (key, value) => {
+    const settings = { ...NEEDED, [key]: value };
+    expect(refusalOf(() => readConfig(settings)).key).toBe(key);
+    expect(readSweepConfig(settings)).toMatchObject({ installations: ["installation-of-ours"], maxAgeMs: DAY });
+  });
+
+  it.each([
+    ["HCLOUD_TOKEN", ""],
+    ["INSTALLATION", "short"],
+    ["MAX_AGE", "soon"],
+    ["GRACE", "soon"],
+    ["LAUNCH_DEADLINE", "soon"],
+    ["PREVIOUS_INSTALLATIONS", "not a label"],
+  ])("is not guessed where %s is %j", (key, value) => {
+    expect(refusalOf(() => readSweepConfig({ ...NEEDED, [key]: value })).key).toBe(key);
+  });
+});
+
+describe("PROVIDER", () => {
+  const open = (PROVIDER: string) => () =>
+    createDriverRegistry()(read({ PROVIDER }), {
+      fetch: () => Promise.reject(new Error("nothing is asked")),
+      now: () => 0,
+    });
+
+  it.each(["hetzner", "memory"])("P12: %s is known", (provider) => {
+    expect(open(provider)()).toHaveProperty("priceEurPerHour");
+  });
+
+  it.each([CANARY, "", "Hetzner", "constructor", "__proto__"])(
+    "P12: %j is not, and the known ones are named",
+    (text) => {
+      const refusal = refusalOf(open(text));
+      expect(refusal.key).toBe("PROVIDER");
+      expect(refusal.rule).toBe("must be one of hetzner, memory");
+    },
+  );
+});

@@ -1,0 +1,236 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { creationTime, labelTime } from "../../src/machine/age.ts";
+import { decide, endOf, isOurs, type Reason, type Rules } from "../../src/machine/decide.ts";
+import { LABEL } from "../../src/machine/labels.ts";
+import { isLive, LIVE_STATUSES, PHASES, STATUSES, type Machine, type MachineRow } from "../../src/machine/machine.ts";
+import {
+  counterexample,
+  CREATED,
+  DAY,
+  HOUR,
+  INSTALLATION,
+  machineOf,
+  MINUTE,
+  OTHER_UID,
+  OUR_LABELS,
+  rowOf,
+  SECOND,
+  seconds,
+  UID,
+} from "./fixtures.ts";
+
+const RULES: Rules = {
+  installations: [INSTALLATION, "previous-installation"],
+  maxAgeMs: DAY,
+  graceMs: 10 * MINUTE,
+  launchDeadlineMs: 15 * MINUTE,
+};
+const LONGEST_PROMISE = 30 * DAY;
+
+// Near the limits much more often than chance would have it: that is where a rule is wrong.
+const offsets = fc.oneof(
+  fc
+    .constantFrom(0, 10 * MINUTE, 15 * MINUTE, HOUR, DAY, LONGEST_PROMISE)
+    .chain((at) => fc.constantFrom(-SECOND, -1, 0, 1, SECOND).map((by) => at + by)),
+  fc.integer({ min: -2 * DAY, max: 60 * DAY }),
+);
+const times = offsets.map((offset) => CREATED + offset);
+const labelTexts = fc.oneof(
+  { weight: 3, arbitrary: times.map(seconds) },
+  { weight: 1, arbitrary: times.map(String) },
+  { weight: 1, arbitrary: fc.constantFrom("", "0", "-1", "NaN", "1.5", "9".repeat(20), "2026-11-30T12:00:00Z") },
+  { weight: 1, arbitrary: fc.string() },
+);
+const mostly = <T>(usual: T, ...others: T[]) =>
+  fc.oneof({ weight: 6, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(...others) });
+
+const labels = fc.record(
+  {
+    [LABEL.managed]: mostly("true", "false", "True", ""),
+    [LABEL.installation]: mostly(INSTALLATION, "previous-installation", "sibling-installation", ""),
+    [LABEL.uid]: mostly(UID, OTHER_UID, ""),
+    [LABEL.expires]: labelTexts,
+    [LABEL.max]: labelTexts,
+    [LABEL.created]: labelTexts,
+  },
+  { requiredKeys: [LABEL.managed, LABEL.installation, LABEL.uid] },
+);
+const machines = fc
+  .record({
+    providerId: mostly("1", "2"),
+    status: fc.constantFrom(...LIVE_STATUSES),
+    labels,
+    createdAt: fc.oneof(fc.constantFrom(CREATED, null), times),
+    deleteProtected: mostly(false, true),
+  })
+  .map((change): Machine => machineOf(change));
+const rows = fc
+  .record({
+    phase: mostly("active" as const, ...PHASES),
+    status: fc.constantFrom(...STATUSES),
+    providerId: mostly<string | null>("1", "2", null),
+    requestedAt: times,
+    createdAt: mostly<number | null>(CREATED, CREATED + SECOND, null),
+    expiresAt: times,
+    maxUntil: times,
+    destroyRequestedAt: mostly<number | null>(null, CREATED),
+  })
+  .map((change): MachineRow => rowOf(change));
+const rowOrNone = fc.oneof({ weight: 3, arbitrary: rows }, { weight: 2, arbitrary: fc.constant(null) });
+
+type Situation = [row: MachineRow | null, machine: Machine, now: number];
+const situations = fc.tuple(rowOrNone, machines, times);
+const exception = (holds: (...situation: Situation) => boolean) =>
+  counterexample(situations, (situation) => holds(...situation), 5000);
+const destroys = (...[row, machine, now]: Situation): Reason | null => {
+  const { act, reason } = decide(row, machine, now, RULES);
+  return act === "destroy" ? reason : null;
+};
+
+describe("decide, whatever row, machine and time", () => {
+  it("is asked here about every reason there is, so that what follows says something", () => {
+    const reasons = fc
+      .sample(situations, { numRuns: 5000, seed: 1 })
+      .map(([row, machine, now]) => decide(row, machine, now, RULES).reason);
+    expect(new Set(reasons)).toEqual(
+      new Set<Reason>([
+        "foreign",
+        "provider_protected",
+        "dying",
+        "identity_mismatch",
+        "late_landing",
+        "requested",
+        "expired",
+        "launch_failed",
+        "live",
+        "max_age",
+        "young",
+        "no_row",
+        "unknown_age",
+      ]),
+    );
+  });
+
+  it("never destroys what is not ours", () => {
+    expect(
+      exception((row, machine, now) => destroys(row, machine, now) === null || isOurs(machine, RULES.installations)),
+    ).toBeNull();
+  });
+
+  it("never destroys at a row's own provider id what is not the machine that was recorded", () => {
+    expect(
+      exception((row, machine, now) => {
+        if (
+          destroys(row, machine, now) === null ||
+          row === null ||
+          !isLive(row) ||
+          row.providerId !== machine.providerId
+        )
+          return true;
+        return machine.labels[LABEL.uid] === row.uid && machine.labels[LABEL.installation] === row.installation;
+      }),
+    ).toBeNull();
+  });
+
+  it("never destroys before the promised end, unless its owner, its launch or a tombstone says so", () => {
+    expect(
+      exception((row, machine, now) => {
+        const reason = destroys(row, machine, now);
+        const expires = labelTime(machine.labels, LABEL.expires);
+        switch (reason) {
+          case null:
+            return true;
+          case "expired":
+            return (
+              row !== null && (now >= row.maxUntil || (now >= row.expiresAt && (expires === null || now >= expires)))
+            );
+          case "max_age": {
+            const created = creationTime(machine);
+            if (created === null || now - created <= RULES.maxAgeMs) return false;
+            const max = labelTime(machine.labels, LABEL.max);
+            const isPromised = expires !== null && max !== null && max - created <= LONGEST_PROMISE;
+            return !isPromised || now >= Math.min(expires, max);
+          }
+          case "late_landing":
+            return row !== null && (row.phase === "destroyed" || row.phase === "failed");
+          case "requested":
+            return row !== null && row.destroyRequestedAt !== null;
+          case "launch_failed":
+            return row?.status === "creating" && machine.status !== "running" && now - row.requestedAt > 15 * MINUTE;
+          default:
+            return false;
+        }
+      }),
+    ).toBeNull();
+  });
+
+  it("P48, S162: never destroys what has no row and whose age nobody knows", () => {
+    expect(
+      exception(
+        (row, machine, now) => row !== null || creationTime(machine) !== null || destroys(row, machine, now) === null,
+      ),
+    ).toBeNull();
+  });
+
+  it("never destroys what the provider protects", () => {
+    expect(
+      exception((row, machine, now) => !machine.deleteProtected || destroys(row, machine, now) === null),
+    ).toBeNull();
+  });
+
+  it("never takes a death back as time goes by", () => {
+    const twice = fc.tuple(situations, fc.nat(90 * DAY));
+    const holds = ([[row, machine, now], later]: [Situation, number]) =>
+      destroys(row, machine, now) === null || destroys(row, machine, now + later) !== null;
+    expect(counterexample(twice, holds, 5000)).toBeNull();
+  });
+
+  it("keeps what is dying or protected even when it had expired", () => {
+    expect(
+      exception((row, machine, now) => {
+        if (destroys(row, machine, now) === null) return true;
+        const dying = decide(row, { ...machine, status: "deleting" }, now, RULES);
+        const locked = decide(row, { ...machine, deleteProtected: true }, now, RULES);
+        return dying.reason === "dying" && locked.reason === "provider_protected" && locked.alert;
+      }),
+    ).toBeNull();
+  });
+
+  it("an end is never later than max_until, and never earlier than the row's own", () => {
+    expect(
+      exception((row, machine) => {
+        if (row === null) return true;
+        const end = endOf(row, machine);
+        return end <= row.maxUntil && end >= Math.min(row.expiresAt, row.maxUntil) && endOf(row, null) <= end;
+      }),
+    ).toBeNull();
+  });
+});
+
+describe("case 24: no label makes a machine immortal or infinitely old", () => {
+  const machine = fc
+    .record({ [LABEL.expires]: labelTexts, [LABEL.max]: labelTexts, [LABEL.created]: labelTexts }, { requiredKeys: [] })
+    .map((texts) => machineOf({ labels: { ...OUR_LABELS, ...texts } }));
+
+  it("without a row it lives for MAX_AGE and dies after the longest promise there is", () => {
+    fc.assert(
+      fc.property(machine, (one) => {
+        expect(destroys(null, one, CREATED + RULES.maxAgeMs)).toBeNull();
+        expect(destroys(null, one, CREATED + LONGEST_PROMISE + 1)).toBe("max_age");
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("with a row it lives until the row's end and dies by its max_until", () => {
+    const row = rowOf({ expiresAt: CREATED + HOUR, maxUntil: CREATED + 7 * DAY });
+    fc.assert(
+      fc.property(machine, (one) => {
+        expect(destroys(row, one, row.expiresAt - 1)).toBeNull();
+        expect(destroys(row, one, row.maxUntil)).toBe("expired");
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
