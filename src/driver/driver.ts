@@ -34,6 +34,8 @@ export interface ListOptions {
    * age never stop it, and a page out of order is read on to the end.
    */
   readonly olderThan?: number;
+  /** With `olderThan`: reads no further page once it has so many, because whoever asks can use no more. */
+  readonly enough?: number;
 }
 
 export type DriverErrorCode =
@@ -75,35 +77,44 @@ export interface DriverErrorDetails {
 export class DriverError extends Error {
   override readonly name = "DriverError";
   readonly code: DriverErrorCode;
-  readonly retryable: boolean;
-  readonly ambiguous: boolean;
-  readonly retryAfter: number | undefined;
-  readonly status: number;
-  readonly problem: Problem | undefined;
-  readonly existing: Machine | undefined;
-  readonly partial: readonly Machine[] | undefined;
+  readonly details: DriverErrorDetails;
 
   constructor(code: DriverErrorCode, message: string, details: DriverErrorDetails = {}) {
     super(message);
     this.code = code;
-    this.retryable = details.retryable ?? false;
-    this.ambiguous = details.ambiguous ?? false;
-    this.retryAfter = details.retryAfter;
-    this.status = details.status ?? 0;
-    this.problem = details.problem;
-    this.existing = details.existing;
-    this.partial = details.partial;
+    this.details = details;
+  }
+
+  get retryable(): boolean {
+    return this.details.retryable ?? false;
+  }
+  get ambiguous(): boolean {
+    return this.details.ambiguous ?? false;
+  }
+  get retryAfter(): number | undefined {
+    return this.details.retryAfter;
+  }
+  get status(): number {
+    return this.details.status ?? 0;
+  }
+  get problem(): Problem | undefined {
+    return this.details.problem;
+  }
+  get existing(): Machine | undefined {
+    return this.details.existing;
+  }
+  get partial(): readonly Machine[] | undefined {
+    return this.details.partial;
   }
 
   /** The same failure, with more known about it. */
   with(details: DriverErrorDetails): DriverError {
-    const { retryable, ambiguous, retryAfter, status, problem, existing, partial } = this;
-    const known = Object.fromEntries(
-      Object.entries({ retryable, ambiguous, retryAfter, status, problem, existing, partial }).filter(
-        ([, value]) => value !== undefined,
-      ),
-    );
-    return new DriverError(this.code, this.message, { ...known, ...details });
+    return new DriverError(this.code, this.message, { ...this.details, ...details });
+  }
+
+  /** The same failure under another code: what it means depends on what was asked. */
+  as(code: DriverErrorCode): DriverError {
+    return new DriverError(code, this.message, this.details);
   }
 }
 

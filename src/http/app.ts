@@ -24,6 +24,8 @@ export function createApp(world: World): OpenAPIHono<AppEnv> {
     defaultHook: (result) => {
       if (result.success) return;
       const issue = result.error.issues[0];
+      if (issue?.code === "unrecognized_keys")
+        throw invalidField(issue.keys[0] ?? result.target, "is not a parameter that this call takes");
       throw invalidField(issue?.path.join(".") || result.target, ruleOf(issue?.message ?? "is not valid"));
     },
   });

@@ -18,22 +18,40 @@ export const limitBody = bodyLimit({
 
 /** A body is JSON whatever its content type says, so that plain `curl -d` works; one that is not is `malformed`. */
 export const readJson = createMiddleware<AppEnv>(async (c, next) => {
-  const text = await c.req.text();
+  const text = decode(await c.req.arrayBuffer());
   const headers = new Headers(c.req.raw.headers);
-  if (text.trim() === "") headers.delete("Content-Type");
+  const isAbsent = text.trim() === "";
+  if (isAbsent) headers.delete("Content-Type");
   else {
-    try {
-      JSON.parse(text, refuseProto);
-    } catch (error) {
-      if (error instanceof HttpProblem) throw error;
-      const reason = error instanceof SyntaxError ? `: ${error.message}` : "";
-      throw new HttpProblem("malformed", { detail: `The body is not JSON${reason}`, next: "Send a JSON object." });
-    }
+    parse(text);
     headers.set("Content-Type", "application/json");
   }
-  c.req.raw = new Request(c.req.url, { method: c.req.method, headers, ...(text.trim() === "" ? {} : { body: text }) });
+  // The body has been read and stays cached in `c.req`; only its type is said anew.
+  c.req.raw = new Request(c.req.url, { method: c.req.method, headers });
   await next();
 });
+
+const malformed = (detail: string): HttpProblem =>
+  new HttpProblem("malformed", { detail, next: "Send a JSON object in UTF-8." });
+
+function decode(bytes: ArrayBuffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
+  } catch {
+    throw malformed("The body is not UTF-8.");
+  }
+}
+
+function parse(text: string): void {
+  try {
+    JSON.parse(text, refuseProto);
+  } catch (error) {
+    if (error instanceof HttpProblem) throw error;
+    // The engine's own message quotes the body, which may hold secrets; where it stumbled is enough.
+    const position = error instanceof SyntaxError ? /at position \d+/.exec(error.message)?.[0] : undefined;
+    throw malformed(`The body is not JSON${position === undefined ? "" : `: it breaks ${position}`}.`);
+  }
+}
 
 /** JavaScript's own key is dropped on the way by whatever copies an object, and so would be ignored, not refused. */
 function refuseProto(key: string, value: unknown): unknown {
@@ -43,10 +61,6 @@ function refuseProto(key: string, value: unknown): unknown {
 
 /** For routes that need a body: an absent one is an error, not `{}`. */
 export const needsBody = createMiddleware<AppEnv>(async (c, next) => {
-  if (c.req.header("Content-Type") === undefined)
-    throw new HttpProblem("malformed", {
-      detail: "A JSON body is required and there is none.",
-      next: "Send a JSON object.",
-    });
+  if (c.req.header("Content-Type") === undefined) throw malformed("A JSON body is required and there is none.");
   await next();
 });

@@ -21,7 +21,7 @@ import type { Scope } from "../world.ts";
 const one = z.object({ machine: machineJson });
 const many = z.object({ machines: z.array(machineJson), meta: z.object({ pagination }) });
 const body = { content: { "application/json": { schema: machineBody } }, required: true };
-const ownerQuery = z.object({ owner: owner.optional() });
+const ownerQuery = z.strictObject({ owner: owner.optional() });
 const refParam = z.object({ ref });
 
 const put = createRoute({

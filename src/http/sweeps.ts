@@ -28,7 +28,7 @@ const list = createRoute({
   path: "/v1/sweeps",
   summary: "Reports of sweeps, newest first (admin)",
   middleware: requireAdmin,
-  request: { query: z.object(paging) },
+  request: { query: z.strictObject(paging) },
   responses: {
     200: json(z.object({ sweeps: z.array(report), meta: z.object({ pagination }) }), "One page"),
     ...problems,

@@ -50,7 +50,7 @@ const list = createRoute({
   path: "/v1/tokens",
   summary: "List tokens without their secrets (admin)",
   middleware: requireAdmin,
-  request: { query: z.object(paging) },
+  request: { query: z.strictObject(paging) },
   responses: {
     200: json(z.object({ tokens: z.array(tokenJson), meta: z.object({ pagination }) }), "One page"),
     ...problems,

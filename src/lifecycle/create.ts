@@ -1,4 +1,4 @@
-import { DriverError } from "../driver/driver.ts";
+import { DriverError, type DriverErrorCode } from "../driver/driver.ts";
 import { LABEL } from "../machine/labels.ts";
 import { isLive, type Labels, type Machine, type MachineRow } from "../machine/machine.ts";
 import { providerName } from "../machine/name.ts";
@@ -126,15 +126,29 @@ async function attempt(deps: Deps, row: Planned, request: MachineRequest, resume
     machine = await driver.create(specOf(row, request));
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
-    const definite = error.code === "name_taken" || (!resumed && !error.ambiguous && error.code !== "conflict");
     const refusal = (await isReleasing(deps, error.existing, row)) ? RELEASING : refusalOf(error);
-    if (definite) await store.machines.fail(row.uid, refusal.code, error.message, deps.now());
-    else await store.machines.retryLater([{ uid: row.uid, error: error.message, nextTryAt: deps.now() }]);
+    if (isDefinite(error, resumed)) await store.machines.fail(row.uid, refusal.code, error.message, deps.now());
+    else await store.machines.giveBack(row.uid, error.message, deps.now());
     return { ok: false, refusal };
   }
   const [recorded] = await store.machines.observe([{ uid: row.uid, machine }], deps.now());
   if (recorded) return { ok: true, row: recorded, isNew: !resumed };
   return settleUnrecorded(deps, row.uid, machine);
+}
+
+/** Refusals that say that nothing was made. Everything else may have had an effect that nobody saw. */
+const NOTHING_MADE: ReadonlySet<DriverErrorCode> = new Set([
+  "invalid_input",
+  "unauthorized",
+  "capacity",
+  "quota",
+  "rate_limited",
+]);
+
+function isDefinite({ code, ambiguous, existing }: DriverError, resumed: boolean): boolean {
+  // Names are unique at the provider: whoever was seen to hold this one, ours does not exist.
+  if (code === "name_taken" && existing !== undefined) return true;
+  return !resumed && !ambiguous && NOTHING_MADE.has(code);
 }
 
 /** The record found no row to take it: the owner's DELETE, or another call, came first. */
@@ -148,7 +162,7 @@ async function settleUnrecorded({ store, driver, now }: Deps, uid: string, machi
   } catch (error) {
     // The owner's word stands in the row, and the sweep goes by it.
     if (!(error instanceof DriverError)) throw error;
-    await store.machines.retryLater([{ uid, error: error.message, nextTryAt: now() }]);
+    await store.machines.giveBack(uid, error.message, now());
   }
   return { ok: false, refusal: RELEASED };
 }

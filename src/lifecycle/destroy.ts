@@ -1,8 +1,8 @@
 import { DriverError, isNotFound } from "../driver/driver.ts";
-import { decide, type Verdict } from "../machine/decide.ts";
+import { decide, isSame, ourSelector, type Verdict } from "../machine/decide.ts";
 import { LABEL } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
-import { backOffMs, refusalOf, type Deps, type Refusal } from "./lifecycle.ts";
+import { refusalOf, type Deps, type Refusal } from "./lifecycle.ts";
 
 export type DestroyResult =
   | { readonly ok: true; readonly row: MachineRow }
@@ -17,22 +17,25 @@ export async function destroyMachine(deps: Deps, row: MachineRow, requestId: str
   const { store } = deps;
   const marked = await store.machines.requestDestroy(row.uid, deps.now(), requestId);
   if (marked === null) return { ok: true, row: (await store.machines.byUid(row.uid)) ?? row };
-  const retryLater = (error: string, waitMs: number) =>
-    store.machines.retryLater([{ uid: marked.uid, error, nextTryAt: deps.now() + waitMs }]);
+  const giveBack = (error: string) => store.machines.giveBack(marked.uid, error, deps.now());
   try {
     const machines = await find(deps, marked);
     if (machines === null) await store.machines.markDestroyed([{ uid: marked.uid, reason: "gone" }], deps.now());
     // None yet, or none any more, and nobody can tell which: the sweep decides once a create can no longer land.
-    else if (machines.length === 0) await retryLater("not seen at the provider yet", 0);
+    else if (machines.length === 0) await giveBack("not seen at the provider yet");
+    const refusals: Refusal[] = [];
     for (const machine of machines ?? []) {
       const refusal = refusalOfVerdict(await destroyIfDue(deps, marked, machine, deps.now()));
-      if (refusal === null) continue;
-      await retryLater(refusal.message, backOffMs(marked.attempts));
+      if (refusal !== null) refusals.push(refusal);
+    }
+    const [refusal] = refusals;
+    if (refusal) {
+      await giveBack(refusal.message);
       return { ok: false, refusal };
     }
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
-    await retryLater(error.message, backOffMs(marked.attempts));
+    await giveBack(error.message);
     if (error.code === "protected") return { ok: false, refusal: refusalOf(error) };
   }
   return { ok: true, row: (await store.machines.byUid(row.uid)) ?? marked };
@@ -57,8 +60,11 @@ export async function destroyIfDue(
 }
 
 /** A row's machines at the provider: by id where it is known, else by uid. Null = proven gone. */
-async function find({ driver }: Deps, row: MachineRow): Promise<readonly Machine[] | null> {
-  if (row.providerId === null) return driver.list({ [LABEL.uid]: row.uid });
+async function find({ driver, rules }: Deps, row: MachineRow): Promise<readonly Machine[] | null> {
+  if (row.providerId === null) {
+    const machines = await driver.list(ourSelector(rules.installations, { [LABEL.uid]: row.uid }));
+    return machines.filter((machine) => isSame(row, machine));
+  }
   try {
     return [await driver.get(row.providerId)];
   } catch (error) {

@@ -82,5 +82,8 @@ export function refusalOf(error: DriverError): Refusal {
   };
 }
 
-/** How long to leave a machine alone after `attempts` failures in a row: a minute at first, a quarter of an hour at most. */
-export const backOffMs = (attempts: number): number => Math.min(30_000 * 2 ** Math.min(attempts, 10), 15 * 60_000);
+/**
+ * How long to leave a machine alone after one more failure, `attempts` of them before: longer than a tick from the first on, so
+ * that others come first, and a quarter of an hour at most.
+ */
+export const backOffMs = (attempts: number): number => Math.min(90_000 * 2 ** Math.min(attempts, 10), 15 * 60_000);

@@ -1,5 +1,5 @@
 import { DriverError } from "../driver/driver.ts";
-import { isOurs } from "../machine/decide.ts";
+import { isOurs, ourSelector } from "../machine/decide.ts";
 import { LABEL } from "../machine/labels.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import type { Deps } from "./lifecycle.ts";
@@ -22,7 +22,7 @@ export async function refreshCreating(deps: Deps, rows: readonly MachineRow[]): 
   );
   if (stale.length === 0) return rows;
   try {
-    const machines = await driver.list({ [LABEL.uid]: stale.map((row) => row.uid) });
+    const machines = await driver.list(ourSelector(rules.installations, { [LABEL.uid]: stale.map((row) => row.uid) }));
     const sightings = machines
       .filter((machine) => isOurs(machine, rules.installations))
       .map((machine) => ({ uid: machine.labels[LABEL.uid] ?? "", machine }));

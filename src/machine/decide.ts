@@ -1,6 +1,7 @@
 import { creationTime, labelTime } from "./age.ts";
 import { LABEL } from "./labels.ts";
 import { isLive, type Machine, type MachineRow } from "./machine.ts";
+import type { Selector } from "./selector.ts";
 
 /** What the decision depends on besides the two facts. */
 export interface Rules {
@@ -51,7 +52,9 @@ function judge(row: MachineRow | null, machine: Machine, now: number, rules: Rul
   if (row === null && !ours) return keep("foreign");
   if (ours && machine.status === "deleting") return keep("dying");
   if (row !== null && isLive(row) && row.providerId === machine.providerId && !isSame(row, machine))
-    return isSecondLook(row, now) ? { ...alert("identity_mismatch"), act: "disown" } : alert("identity_mismatch");
+    return isSecondLook(row.mismatchedSince, now)
+      ? { ...alert("identity_mismatch"), act: "disown" }
+      : alert("identity_mismatch");
   if (!ours) return keep("foreign");
   if (row === null || row.phase === "disowned") return judgeByLabels(machine, now, rules);
   if (!isLive(row)) return destroy("late_landing");
@@ -62,10 +65,11 @@ function judge(row: MachineRow | null, machine: Machine, now: number, rules: Rul
   return keep("live");
 }
 
-/** One odd look may be a stale answer; only another, an interval later, is believed. */
 const LOOKS_APART_MS = 60_000;
-const isSecondLook = (row: MachineRow, now: number): boolean =>
-  row.mismatchedSince !== null && now - row.mismatchedSince >= LOOKS_APART_MS;
+
+/** One odd look may be a stale answer; only another, an interval after the first, is believed. */
+export const isSecondLook = (since: number | null, now: number): boolean =>
+  since !== null && now - since >= LOOKS_APART_MS;
 
 function judgeByLabels(machine: Machine, now: number, rules: Rules): Verdict {
   const created = creationTime(machine);
@@ -75,6 +79,13 @@ function judgeByLabels(machine: Machine, now: number, rules: Rules): Verdict {
   if (age > rules.maxAgeMs && (end === null || now >= end)) return destroy("max_age");
   return keep(age < rules.graceMs ? "young" : "no_row");
 }
+
+/** Selects at the provider what is ours, and of that what `more` selects. */
+export const ourSelector = (installations: readonly string[], more: Selector = {}): Selector => ({
+  [LABEL.managed]: "true",
+  [LABEL.installation]: installations,
+  ...more,
+});
 
 /** Whether a machine carries our managed label and an installation of ours: all that may ever be touched (I2, P56). */
 export const isOurs = (machine: Machine, installations: readonly string[]): boolean =>

@@ -77,6 +77,8 @@ export interface MachineRow {
   readonly expiresAt: number;
   readonly maxUntil: number;
   readonly observedAt: number | null;
+  /** When it was first looked for and not seen; null while it was not. */
+  readonly missingSince: number | null;
   /** When it was first seen that another machine stands at its provider id; null while none was. */
   readonly mismatchedSince: number | null;
   /** Set by the owner's DELETE, and then for ever: nothing may bring this uid back. */

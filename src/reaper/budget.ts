@@ -11,6 +11,8 @@ export interface Share {
 
 /** Whether the invocation can still afford something. */
 export interface Budget {
+  /** How many machines are worth listing: more could not be judged anyway. */
+  readonly listed: number;
   allows(cost: Share): boolean;
 }
 
@@ -25,6 +27,7 @@ export const PLANS: Readonly<Record<"free" | "paid", Share>> = {
 
 /** A budget up to `limit`, counted from the start of the invocation. */
 export const budgetOf = (meter: Meter, limit: Share): Budget => ({
+  listed: limit.fetches * 10,
   allows: ({ fetches, statements }) =>
     meter.fetches + fetches <= limit.fetches && meter.statements + statements <= limit.statements,
 });

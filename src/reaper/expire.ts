@@ -1,9 +1,9 @@
 import { DriverError, isNotFound } from "../driver/driver.ts";
 import { backOffMs } from "../lifecycle/lifecycle.ts";
-import { decide, endOf, type Verdict } from "../machine/decide.ts";
+import { decide, endOf, isSame, isSecondLook, ourSelector, type Verdict } from "../machine/decide.ts";
 import { LABEL } from "../machine/labels.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
-import { concernsAll, messageOf, type PhaseDeps } from "./phase.ts";
+import { concernsAll, messageOf, needsSomebody, type PhaseDeps } from "./phase.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
 /** As many as one list call can answer for. */
@@ -41,24 +41,25 @@ export async function expire(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase"
   }
 }
 
-async function expireBatch(deps: PhaseDeps, rows: readonly MachineRow[]) {
+async function expireBatch(
+  deps: PhaseDeps,
+  rows: readonly MachineRow[],
+): Promise<{ cases: Case[]; failure: string | null }> {
   const { machines: table } = deps.store;
   const now = deps.now();
   const { judged, failure } = await judge(deps, rows, now);
   await table.markDestroying(judged.filter(isDoomed).map(toEnding));
-  const cases = await destroyAll(deps, judged);
+  const { cases, refused } = await destroyAll(deps, judged);
   const undone = cases.filter(
     ({ act, outcome }) => act !== "disown" && outcome !== "destroyed" && outcome !== "remaining",
   );
-  const mismatched = undone.filter(({ reason }) => reason === "identity_mismatch");
+  const uidsOf = (reason: string) => undone.filter((one) => one.reason === reason).map(({ row }) => row.uid);
   await table.retryLater(undone.map((one) => ({ uid: one.row.uid, error: one.reason, nextTryAt: nextTry(one, now) })));
-  await table.noteMismatch(
-    mismatched.map(({ row }) => row.uid),
-    now,
-  );
+  await table.note("mismatched", uidsOf("identity_mismatch"), now);
+  await table.note("missing", uidsOf("not_seen_yet"), now);
   await table.disown(cases.filter(({ act }) => act === "disown").map(toEnding), now);
   await table.markDestroyed(cases.filter(({ outcome }) => outcome === "destroyed").map(toEnding), now);
-  return { cases, failure };
+  return { cases, failure: failure ?? refused };
 }
 
 /** Reads every row's machine again and decides, as far as the budget can also pay for what is decided. */
@@ -67,6 +68,7 @@ async function judge(deps: PhaseDeps, rows: readonly MachineRow[], now: number) 
   const listed = await listByUid(deps, rows);
   const judged: Case[] = [];
   let deletes = 0;
+  let { failure } = listed;
   let stopped = false;
   for (const row of rows) {
     const isAffordable = budget.allows({ fetches: deletes + 2, statements: RECORDS });
@@ -77,8 +79,11 @@ async function judge(deps: PhaseDeps, rows: readonly MachineRow[], now: number) 
     try {
       const machine = await look(deps, row, listed.machines);
       if (machine === null) {
-        // A row without an id was looked for in the list alone: only a whole list, and a create that is over, can close it.
-        const isOver = listed.failure === null && now > row.requestedAt + rules.launchDeadlineMs;
+        // A row without an id was looked for in the list alone: only a create that is over and a second whole list close it.
+        const isOver =
+          listed.failure === null &&
+          now > row.requestedAt + rules.launchDeadlineMs &&
+          isSecondLook(row.missingSince, now);
         if (row.providerId !== null || isOver)
           judged.push({ row, machine, act: "close", outcome: "destroyed", reason: "gone" });
         else judged.push({ row, machine, act: "wait", outcome: "kept", reason: "not_seen_yet" });
@@ -89,16 +94,20 @@ async function judge(deps: PhaseDeps, rows: readonly MachineRow[], now: number) 
       judged.push({ row, machine, act, reason, outcome: act === "destroy" ? "destroyed" : alert ? "alert" : "kept" });
     } catch (error) {
       judged.push({ row, machine: null, act: "wait", outcome: "error", reason: messageOf(error) });
-      stopped = concernsAll(error);
+      if (concernsAll(error)) {
+        failure ??= error.message;
+        stopped = true;
+      }
     }
   }
-  return { judged, failure: listed.failure };
+  return { judged, failure };
 }
 
 /** One list for all of them. A failure is no proof of anything, but what was read before it counts. */
-async function listByUid({ driver }: PhaseDeps, rows: readonly MachineRow[]) {
+async function listByUid({ driver, rules }: PhaseDeps, rows: readonly MachineRow[]) {
+  const selector = ourSelector(rules.installations, { [LABEL.uid]: rows.map(({ uid }) => uid) });
   try {
-    return { machines: await driver.list({ [LABEL.uid]: rows.map(({ uid }) => uid) }), failure: null };
+    return { machines: await driver.list(selector), failure: null };
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
     return { machines: error.partial ?? [], failure: error.message };
@@ -108,7 +117,7 @@ async function listByUid({ driver }: PhaseDeps, rows: readonly MachineRow[]) {
 /** The row's machine as it is now; null when the provider has none of its id, or shows none of its uid. */
 async function look({ driver }: PhaseDeps, row: MachineRow, listed: readonly Machine[]): Promise<Machine | null> {
   const { providerId } = row;
-  if (providerId === null) return listed.find(({ labels }) => labels[LABEL.uid] === row.uid) ?? null;
+  if (providerId === null) return listed.find((one) => isSame(row, one)) ?? null;
   const machine = listed.find((one) => one.providerId === providerId);
   if (machine) return machine;
   try {
@@ -120,31 +129,32 @@ async function look({ driver }: PhaseDeps, row: MachineRow, listed: readonly Mac
 }
 
 /** Carries out what was decided; each failure is its own (I8), save those that would meet all. */
-async function destroyAll({ driver, budget, mayGoOn }: PhaseDeps, judged: readonly Case[]): Promise<Case[]> {
+async function destroyAll({ driver, budget, mayGoOn }: PhaseDeps, judged: readonly Case[]) {
   const cases: Case[] = [];
-  let stopped = false;
+  let refused: string | null = null;
   for (const one of judged) {
     if (!isDoomed(one)) cases.push(one);
-    else if (stopped || !budget.allows({ fetches: 1, statements: RECORDS - 1 }) || !(await mayGoOn()))
+    else if (refused !== null || !budget.allows({ fetches: 1, statements: RECORDS - 1 }) || !(await mayGoOn()))
       cases.push({ ...one, outcome: "remaining", reason: "budget" });
     else
       try {
         await driver.destroy(one.machine.providerId);
         cases.push(one);
       } catch (error) {
-        const isProtected = error instanceof DriverError && error.code === "protected";
-        cases.push({ ...one, outcome: isProtected ? "alert" : "error", reason: messageOf(error) });
-        stopped = concernsAll(error);
+        cases.push({ ...one, outcome: needsSomebody(error) ? "alert" : "error", reason: messageOf(error) });
+        if (concernsAll(error)) refused = error.message;
       }
   }
-  return cases;
+  return { cases, refused };
 }
 
 const isDoomed = (one: Case): one is Case & { machine: Machine } => one.act === "destroy" && one.machine !== null;
 
-/** A row that proved to have a later end waits for it; everything else is tried again soon, then less and less often. */
-const nextTry = ({ row, machine, reason }: Case, now: number): number =>
-  reason === "live" ? endOf(row, machine) : now + backOffMs(row.attempts);
+/** A row that proved to have a later end waits for it, one that is being created is looked for at each tick; else: less and less often. */
+function nextTry({ row, machine, reason }: Case, now: number): number {
+  if (reason === "live") return endOf(row, machine);
+  return reason === "not_seen_yet" ? now : now + backOffMs(row.attempts);
+}
 
 const toEnding = ({ row, reason }: Case) => ({ uid: row.uid, reason });
 const toItem = ({ row, machine, outcome, reason }: Case): Item => ({

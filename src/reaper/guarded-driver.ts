@@ -4,12 +4,12 @@ import { decide, type Verdict } from "../machine/decide.ts";
 import { creationTime } from "../machine/age.ts";
 import { LABEL } from "../machine/labels.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
-import type { PhaseDeps } from "./phase.ts";
+import { concernsAll, type PhaseDeps } from "./phase.ts";
 import { Withheld } from "./reap-older-than.ts";
 import type { Item } from "./report.ts";
 
-/** To read the machine again and destroy it; to find its row, close it and tell. */
-const COST = { fetches: 2, statements: 4 };
+/** To read the machine again and destroy it; to find its row, close it and tell; and what reap writes at its end. */
+const COST = { fetches: 2, statements: 3 + 2 };
 
 /** What is known of a machine that was listed, so that one that stays costs no call. */
 interface Known {
@@ -21,7 +21,10 @@ interface Known {
 }
 
 export interface GuardedDriver extends Driver {
-  /** Looks up what D1 knows of machines that were listed; answers them. `list` does it by itself. */
+  /**
+   * Looks up what D1 knows of machines that were listed, and answers them in the order of their turn: those that failed before
+   * come last. `list` does it by itself.
+   */
   know(machines: readonly Machine[]): Promise<readonly Machine[]>;
   readonly known: ReadonlyMap<string, Known>;
 }
@@ -44,7 +47,8 @@ export function guard(deps: PhaseDeps, onVerdict: (item: Item) => void): Guarded
       const { attempts = 0, nextTryAt = 0 } = failures.get(machine.providerId) ?? {};
       known.set(machine.providerId, { machine, row: rows.get(machine.providerId) ?? null, attempts, nextTryAt });
     }
-    return machines;
+    const hasFailed = ({ providerId }: Machine) => failures.has(providerId);
+    return [...machines.filter((machine) => !hasFailed(machine)), ...machines.filter(hasFailed)];
   }
 
   function settle(
@@ -57,11 +61,19 @@ export function guard(deps: PhaseDeps, onVerdict: (item: Item) => void): Guarded
     if (act !== "destroy") throw new Withheld("kept", reason);
   }
 
+  async function destroyNow(providerId: string, now: number): Promise<void> {
+    const machine = await read(driver, providerId);
+    if (machine === null) return settle(providerId, known.get(providerId)?.row ?? null, GONE);
+    const row = (await store.machines.ofMachines([keysOf(machine)])).get(providerId) ?? null;
+    settle(providerId, row, await destroyIfDue(deps, row, machine, now));
+  }
+
+  let isRefused = false;
   return {
     ...driver,
     known,
     know,
-    list: async (selector, options) => know(await driver.list(selector, options)),
+    list: async (selector, options) => know(await driver.list(selector, { ...options, enough: budget.listed })),
 
     async destroy(providerId) {
       const now = deps.now();
@@ -69,17 +81,23 @@ export function guard(deps: PhaseDeps, onVerdict: (item: Item) => void): Guarded
       if (listed) {
         const verdict = decide(listed.row, listed.machine, now, rules);
         if (verdict.act !== "destroy") settle(providerId, listed.row, verdict);
-        if (listed.nextTryAt > now) settle(providerId, listed.row, BACKING_OFF);
+        if (listed.nextTryAt > now && listed.nextTryAt <= now + LONGEST_WAIT_MS)
+          settle(providerId, listed.row, BACKING_OFF);
       }
-      if (!budget.allows(COST) || !(await deps.mayGoOn())) throw new Withheld("budget", "this sweep must end here");
-      const machine = await read(driver, providerId);
-      if (machine === null) return settle(providerId, listed?.row ?? null, GONE);
-      const row = (await store.machines.ofMachines([keysOf(machine)])).get(providerId) ?? null;
-      settle(providerId, row, await destroyIfDue(deps, row, machine, now));
+      if (isRefused || !budget.allows(COST) || !(await deps.mayGoOn()))
+        throw new Withheld("budget", "this sweep must end here");
+      try {
+        await destroyNow(providerId, now);
+      } catch (error) {
+        isRefused = concernsAll(error);
+        throw error;
+      }
     },
   };
 }
 
+/** Longer than any back-off: a later mark is a clock's mistake. */
+const LONGEST_WAIT_MS = 86_400_000;
 const BACKING_OFF = { act: "keep", alert: false, reason: "backing_off" } as const;
 const GONE = { act: "destroy", alert: false, reason: "gone" } as const;
 

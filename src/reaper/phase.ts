@@ -19,6 +19,10 @@ export interface PhaseDeps extends Deps {
   readonly mayGoOn: () => Promise<boolean>;
 }
 
+/** Whether a refusal stays until a person acts at the provider (I1). */
+export const needsSomebody = (error: unknown): boolean =>
+  error instanceof DriverError && ["unauthorized", "protected"].includes(error.code);
+
 /** Whether a failure would meet every other machine too, so that a phase may as well stop and say so. */
 export const concernsAll = (error: unknown): error is DriverError =>
   error instanceof DriverError && ["unauthorized", "rate_limited"].includes(error.code);

@@ -2,7 +2,8 @@ import { DriverError, type Driver } from "../driver/driver.ts";
 import { backOffMs } from "../lifecycle/lifecycle.ts";
 import { LABEL } from "../machine/labels.ts";
 import { guard } from "./guarded-driver.ts";
-import type { PhaseDeps } from "./phase.ts";
+import { ourSelector } from "../machine/decide.ts";
+import { concernsAll, needsSomebody, type PhaseDeps } from "./phase.ts";
 import { reapOlderThan, type Reaped } from "./reap-older-than.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
@@ -16,7 +17,7 @@ export async function reap(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase">>
   const now = deps.now();
   const items: Item[] = [];
   const driver = guard(deps, (item) => items.push(item));
-  const selector = { [LABEL.managed]: "true", [LABEL.installation]: rules.installations };
+  const selector = ourSelector(rules.installations);
   const run = (over: Driver) => reapOlderThan(over, selector, LABEL.created, rules.maxAgeMs, now);
 
   let failure: string | null = null;
@@ -36,7 +37,8 @@ export async function reap(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase">>
   const attemptsOf = (providerId: string): number => driver.known.get(providerId)?.attempts ?? 0;
   const failed = reaped.errors.map(({ providerId, error }) => {
     const attempts = attemptsOf(providerId) + 1;
-    tell(providerId, error instanceof DriverError && error.code === "protected" ? "alert" : "error", error.message);
+    tell(providerId, needsSomebody(error) ? "alert" : "error", error.message);
+    if (concernsAll(error)) failure ??= error.message;
     return { providerId, error: error.message, attempts, nextTryAt: now + backOffMs(attempts) };
   });
   for (const providerId of reaped.remaining) tell(providerId, "remaining", "budget");

@@ -5,6 +5,8 @@
  *   expire  rows whose end has come, found by D1
  *   reap    machines older than MAX_AGE, found at the provider: it needs no row and finds what D1 forgot
  */
+import { invalidInput } from "../driver/driver.ts";
+import type { Release } from "../store/lock.ts";
 import { budgetOf, PLANS } from "./budget.ts";
 import { pretending } from "./dry-run.ts";
 import { expire } from "./expire.ts";
@@ -28,6 +30,7 @@ const CLOSING_STATEMENTS = 2;
  */
 export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepReport | null> {
   const { meter, rules, now, wallNow, openStore } = deps;
+  if (Number.isNaN(new Date(now()).getTime())) throw invalidInput({ field: "now", rule: "must be a time" });
   const startedAt = wallNow();
   if (order.dryRun) {
     const driver = pretending(deps.driver, meter);
@@ -38,28 +41,45 @@ export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepRe
   const { lock: locks, sweeps } = openStore();
   const lock = await locks.acquire(deps.newUid(), startedAt, startedAt + LOCK_MS);
   if (lock === null) return null;
-  let renewedAt = startedAt;
-  let held = true;
-  async function mayGoOn(): Promise<boolean> {
-    if (held && lock !== null && wallNow() - renewedAt > RENEW_AFTER_MS) {
-      renewedAt = wallNow();
-      held = await locks.renew(lock.fence, renewedAt + LOCK_MS);
-    }
-    return held;
+  const { fence, lastReportAt } = lock;
+  const release: Release = { now: startedAt, error: "the sweep broke off", goodByCron: false, reported: false };
+  try {
+    const mayGoOn = holding((until) => locks.renew(fence, until), wallNow, startedAt);
+    const report = await run(deps, order, startedAt, {
+      store: openStore({ fence }),
+      driver: deps.driver,
+      rules,
+      now,
+      mayGoOn,
+    });
+    const outcome = outcomeOf(report.phases);
+    release.now = report.finishedAt;
+    release.error = report.phases.find(({ failure }) => failure !== null)?.failure ?? null;
+    release.goodByCron = order.startedBy === "cron" && outcome !== "failed";
+    if (!hasNews(report) && report.finishedAt - lastReportAt < REPORT_EVERY_MS) return report;
+    const id = await sweeps.insert({ ...report, outcome, report: reportJson(report) });
+    release.reported = true;
+    return { ...report, id };
+  } finally {
+    await locks.release(fence, release);
   }
+}
 
-  const store = openStore({ fence: lock.fence });
-  const report = await run(deps, order, startedAt, { store, driver: deps.driver, rules, now, mayGoOn });
-  const outcome = outcomeOf(report.phases);
-  const isNews = hasNews(report) || report.finishedAt - lock.lastReportAt >= REPORT_EVERY_MS;
-  const id = isNews ? await sweeps.insert({ ...report, outcome, report: reportJson(report) }) : null;
-  await locks.release(lock.fence, {
-    now: report.finishedAt,
-    error: report.phases.find(({ failure }) => failure !== null)?.failure ?? null,
-    goodByCron: order.startedBy === "cron" && outcome !== "failed",
-    reported: isNews,
-  });
-  return { ...report, id };
+/** Renews the lock when it was last shown a sign of life too long ago; false from when it is lost. */
+function holding(
+  renew: (until: number) => Promise<boolean>,
+  wallNow: () => number,
+  startedAt: number,
+): () => Promise<boolean> {
+  let renewedAt = startedAt;
+  let isHeld = true;
+  return async () => {
+    if (isHeld && wallNow() - renewedAt > RENEW_AFTER_MS) {
+      renewedAt = wallNow();
+      isHeld = await renew(renewedAt + LOCK_MS);
+    }
+    return isHeld;
+  };
 }
 
 async function run(

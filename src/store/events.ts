@@ -1,19 +1,24 @@
 import { sql, type Statement } from "./db.ts";
 
+export type EventName = "requested" | "created" | "failed" | "destroy_requested" | "destroyed" | "disowned";
+
 export interface NewEvent {
+  readonly uid: string;
   /** Unix milliseconds. */
   readonly at: number;
-  readonly event: "requested" | "created" | "failed" | "destroy_requested" | "destroyed" | "disowned";
+  readonly event: EventName;
+  readonly reason?: string;
   readonly requestId?: string | null;
 }
 
-/** Tells an event of one machine if the statement before it in the batch changed something. */
-export const eventIfChanged = (uid: string, { at, event, requestId }: NewEvent): Statement =>
+/** Tells an event of a machine that meets a condition: that of the change beside it in the batch. */
+export const eventIf = ({ uid, at, event, reason, requestId }: NewEvent, condition: string): Statement =>
   sql(
     `INSERT INTO events (at, uid, owner, event, reason, request_id)
-     SELECT ?1, uid, owner, ?2, reason, ?3 FROM machines WHERE uid = ?4 AND changes() > 0`,
+     SELECT ?1, uid, owner, ?2, coalesce(?3, reason), ?4 FROM machines WHERE uid = ?5 AND ${condition}`,
     at,
     event,
+    reason ?? null,
     requestId ?? null,
     uid,
   );
@@ -22,7 +27,7 @@ export const eventIfChanged = (uid: string, { at, event, requestId }: NewEvent):
  * Tells an event of each machine that the next statement of the batch is about to change: `changes` is that statement's own
  * condition, and `endings` the JSON of `{uid, reason}` that it goes over.
  */
-export const eventsOfEndings = (event: NewEvent["event"], endings: string, at: number, changes: string): Statement =>
+export const eventsOfEndings = (event: EventName, endings: string, at: number, changes: string): Statement =>
   sql(
     `INSERT INTO events (at, uid, owner, event, reason)
      SELECT ?1, machines.uid, owner, ?2, coalesce(reason, ending.value ->> 'reason')

@@ -11,11 +11,11 @@ const lockRow = z.object({
 });
 
 export interface Release {
-  readonly now: number;
-  readonly error: string | null;
+  now: number;
+  error: string | null;
   /** A good sweep that cron started: the heartbeat that health looks at (I9). */
-  readonly goodByCron: boolean;
-  readonly reported: boolean;
+  goodByCron: boolean;
+  reported: boolean;
 }
 
 /** A condition for the writes of a sweep: once another holds the lock, a write with the old number changes nothing. */
@@ -51,7 +51,7 @@ export function createLockStore(db: Sql) {
     },
 
     /** Gives the lock back and leaves the heartbeat. An old holder, whose fence has passed, changes nothing. */
-    async release(fence: number, { now, error, goodByCron, reported }: Release): Promise<void> {
+    async release(fence: number, { now, error, goodByCron, reported }: Readonly<Release>): Promise<void> {
       await db.rows(
         sql(
           `UPDATE locks SET holder = NULL, held_until = 0, last_error = ?3,

@@ -1,7 +1,7 @@
-import type { Machine, MachineRow, Status } from "../machine/machine.ts";
+import { isLive, type Machine, type MachineRow, type Status } from "../machine/machine.ts";
 import { toMicroEur } from "../machine/money.ts";
 import { insertInto, parseFirst, parseRows, selectPage, sql, type Sql, type Statement } from "./db.ts";
-import { eventIfChanged, eventsOfEndings } from "./events.ts";
+import { eventIf, eventsOfEndings } from "./events.ts";
 import { LIVE, whereOf, type MachineFilter } from "./machine-filter.ts";
 import { machineRow } from "./machine-row.ts";
 
@@ -46,8 +46,6 @@ export type MachineStore = ReturnType<typeof createMachineStore>;
 export function createMachineStore(db: Sql, fenced: string) {
   const first = async (statement: Statement): Promise<MachineRow | null> =>
     parseFirst(machineRow, await db.rows(statement));
-  const firstOfBatch = async (statements: readonly Statement[]): Promise<MachineRow | null> =>
-    parseFirst(machineRow, (await db.batch(statements))[0] ?? []);
 
   /** The last change of a row, and the event that tells of it. */
   async function end(
@@ -98,8 +96,8 @@ export function createMachineStore(db: Sql, fenced: string) {
         },
         "ON CONFLICT DO NOTHING RETURNING uid",
       );
-      const told = eventIfChanged(row.uid, { at: row.requestedAt, event: "requested", requestId });
-      const [inserted] = await db.batch([insert, told]);
+      const told = { uid: row.uid, at: row.requestedAt, event: "requested", requestId } as const;
+      const [inserted] = await db.batch([insert, eventIf(told, "changes() > 0")]);
       return (inserted?.length ?? 0) > 0;
     },
 
@@ -124,18 +122,17 @@ export function createMachineStore(db: Sql, fenced: string) {
       machines: readonly { providerId: string; uid: string | null }[],
     ): Promise<Map<string, MachineRow>> {
       if (machines.length === 0) return new Map();
-      const [byId, byUid] = await db.batch([
+      const rows = await db.rows(
         sql(
-          `SELECT * FROM machines WHERE provider_id IN (SELECT value FROM json_each(?)) AND ${LIVE}`,
+          `SELECT * FROM machines WHERE provider_id IN (SELECT value FROM json_each(?1)) AND ${LIVE}
+           UNION SELECT * FROM machines WHERE uid IN (SELECT value FROM json_each(?2))`,
           JSON.stringify(machines.map(({ providerId }) => providerId)),
-        ),
-        sql(
-          "SELECT * FROM machines WHERE uid IN (SELECT value FROM json_each(?))",
           JSON.stringify(machines.map(({ uid }) => uid)),
         ),
-      ]);
-      const atId = new Map(parseRows(machineRow, byId ?? []).map((row) => [row.providerId, row]));
-      const ofUid = new Map(parseRows(machineRow, byUid ?? []).map((row) => [row.uid, row]));
+      );
+      const found = parseRows(machineRow, rows);
+      const atId = new Map(found.filter(isLive).map((row) => [row.providerId, row]));
+      const ofUid = new Map(found.map((row) => [row.uid, row]));
       return new Map(
         machines.flatMap(({ providerId, uid }) => {
           const row = atId.get(providerId) ?? ofUid.get(uid ?? "");
@@ -174,7 +171,8 @@ export function createMachineStore(db: Sql, fenced: string) {
           now,
         ),
         sql(
-          `UPDATE machines SET phase = 'active', next_try_at = NULL, last_error = NULL, observed_at = ?2,
+          `UPDATE machines SET phase = 'active', next_try_at = NULL, last_error = NULL, observed_at = ?2, missing_since = NULL,
+             mismatched_since = NULL,
              ${OBSERVED.map((column) => `${column} = seen.value ->> '${column}'`).join(", ")},
              created_at = coalesce(created_at, seen.value ->> 'created_at'),
              price_micro_eur = coalesce(price_micro_eur, seen.value ->> 'price_micro_eur')
@@ -199,21 +197,29 @@ export function createMachineStore(db: Sql, fenced: string) {
     },
 
     /** Ends a machine that never came to be. Guarded by `requested`. */
-    fail: (uid: string, reason: string, error: string, now: number) =>
-      firstOfBatch([
+    async fail(uid: string, reason: string, error: string, now: number): Promise<void> {
+      await db.batch([
+        eventIf({ uid, at: now, event: "failed", reason }, "phase = 'requested'"),
         sql(
           `UPDATE machines SET phase = 'failed', status = 'destroyed', reason = ?2, last_error = ?3, destroyed_at = ?4,
              next_try_at = NULL
-           WHERE uid = ?1 AND phase = 'requested' RETURNING *`,
+           WHERE uid = ?1 AND phase = 'requested'`,
           uid,
           reason,
           error,
           now,
         ),
-        eventIfChanged(uid, { at: now, event: "failed" }),
-      ]),
+      ]);
+    },
 
-    /** Lets the next call, or the next sweep from `nextTryAt` on, try again what did not work this time. */
+    /** A call could not finish what it began: the next call, or the next sweep, may go on at once. */
+    async giveBack(uid: string, error: string, now: number): Promise<void> {
+      await db.rows(
+        sql(`UPDATE machines SET last_error = ?2, next_try_at = ?3 WHERE uid = ?1 AND ${LIVE}`, uid, error, now),
+      );
+    },
+
+    /** A sweep failed with these, and leaves each alone until its `nextTryAt`. */
     async retryLater(tries: readonly { uid: string; error: string; nextTryAt: number }[]): Promise<void> {
       if (tries.length === 0) return;
       await db.rows(
@@ -230,17 +236,19 @@ export function createMachineStore(db: Sql, fenced: string) {
      * The owner's word that this uid shall not live: a tombstone from now on, whatever lands later. Guarded by being live.
      * The lease ends with it, so that the sweep takes it up where this request cannot finish.
      */
-    requestDestroy: (uid: string, now: number, requestId: string | null) =>
-      firstOfBatch([
+    async requestDestroy(uid: string, now: number, requestId: string | null): Promise<MachineRow | null> {
+      const [, rows] = await db.batch([
+        eventIf({ uid, at: now, event: "destroy_requested", requestId }, `${LIVE} AND destroy_requested_at IS NULL`),
         sql(
-          `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = 'requested',
+          `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = 'requested', next_try_at = NULL,
              destroy_requested_at = coalesce(destroy_requested_at, ?2), expires_at = min(expires_at, ?2)
            WHERE uid = ?1 AND ${LIVE} RETURNING *`,
           uid,
           now,
         ),
-        eventIfChanged(uid, { at: now, event: "destroy_requested", requestId }),
-      ]),
+      ]);
+      return parseFirst(machineRow, rows ?? []);
+    },
 
     /** Writes down that these are about to be destroyed, and why. Guarded by being live. */
     async markDestroying(doomed: readonly Ending[]): Promise<void> {
@@ -260,12 +268,12 @@ export function createMachineStore(db: Sql, fenced: string) {
     /** Gives up rows whose machine is no longer the one that was recorded. Guarded by being live. */
     disown: (ended: readonly Ending[], now: number) => end("disowned", "unknown", ended, now),
 
-    /** Writes down that these showed another identity for the first time, and so how long that has been so. */
-    async noteMismatch(uids: readonly string[], now: number): Promise<void> {
+    /** Writes down that these were seen to be missing, or another machine, for the first time: how long has that been so? */
+    async note(what: "missing" | "mismatched", uids: readonly string[], now: number): Promise<void> {
       if (uids.length === 0) return;
       await db.rows(
         sql(
-          `UPDATE machines SET mismatched_since = coalesce(mismatched_since, ?2)
+          `UPDATE machines SET ${what}_since = coalesce(${what}_since, ?2)
            WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}${fenced}`,
           JSON.stringify(uids),
           now,
@@ -274,16 +282,19 @@ export function createMachineStore(db: Sql, fenced: string) {
     },
 
     /**
-     * Live rows whose end has come, oldest end first, from behind `after` on; those that are being tried or back off wait.
+     * Live rows whose end has come, from behind `after` on: oldest end first, and behind them those that failed before. Those
+     * that are being tried or back off wait; a day is longer than any back-off, so a later mark is a clock's mistake.
      */
-    async due(now: number, limit: number, after: Pick<MachineRow, "expiresAt" | "uid"> | null): Promise<MachineRow[]> {
+    async due(now: number, limit: number, after: MachineRow | null): Promise<MachineRow[]> {
       const rows = await db.rows(
         sql(
-          `SELECT * FROM machines WHERE ${LIVE} AND expires_at <= ?1 AND (next_try_at IS NULL OR next_try_at <= ?1)
-             AND (expires_at, uid) > (?3, ?4)
-           ORDER BY expires_at, uid LIMIT ?2`,
+          `SELECT * FROM machines WHERE ${LIVE} AND expires_at <= ?1
+             AND (next_try_at IS NULL OR next_try_at <= ?1 OR next_try_at > ?1 + 86400000)
+             AND (attempts > 0, expires_at, uid) > (?3, ?4, ?5)
+           ORDER BY attempts > 0, expires_at, uid LIMIT ?2`,
           now,
           limit,
+          Number((after?.attempts ?? 0) > 0),
           after?.expiresAt ?? 0,
           after?.uid ?? "",
         ),

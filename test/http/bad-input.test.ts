@@ -129,6 +129,39 @@ describe("a name, id or query that breaks a rule", () => {
   it.each(queries)("the query %s is refused", async (query, field) => {
     await expectRefused(createMayfly(), ["GET", `/v1/machines?${query}`], 422, { code: "invalid_input", field });
   });
+  it("a parameter that this version does not have is refused by name, and nothing is destroyed", async () => {
+    const mayfly = createMayfly();
+    const calls: [string, string, unknown, string][] = [
+      ["PUT", "/v1/machines/a?wait=30", BODY, "wait"],
+      ["POST", "/v1/machines?wait=30", BODY, "wait"],
+      ["GET", "/v1/machines/a?wait=30", undefined, "wait"],
+      ["DELETE", "/v1/machines/a?outcome=failure", undefined, "outcome"],
+      ["DELETE", "/v1/machines/a?tombstone=10m", undefined, "tombstone"],
+      ["DELETE", "/v1/machines/a?dry_run=true", undefined, "dry_run"],
+      ["GET", "/v1/machines?label_selectr=a", undefined, "label_selectr"],
+      ["GET", "/v1/machines?status[]=running", undefined, "status[]"],
+      ["GET", "/v1/sweeps?since=1", undefined, "since"],
+      ["GET", "/v1/tokens?owner=a", undefined, "owner"],
+    ];
+    for (const [method, path, body, field] of calls)
+      await expectRefused(mayfly, [method, path, body], 422, { code: "invalid_input", field });
+  });
+  it("a body that is not UTF-8 is malformed, and one that is not JSON is not quoted back", async () => {
+    const mayfly = createMayfly();
+    const send = (body: BodyInit) =>
+      mayfly.app.request(
+        "/v1/machines/a",
+        { method: "PUT", headers: { Authorization: "Bearer admin-token" }, body },
+        mayfly.bindings,
+      );
+    const bytes = await send(new Uint8Array([...new TextEncoder().encode('{"server_type":"'), 0xff, 0xfe]));
+    expect([bytes.status, await bytes.json()]).toMatchObject([
+      400,
+      { code: "malformed", detail: "The body is not UTF-8." },
+    ]);
+    const quoted = await send('{"server_type":"cx23","cloud_init":pw hunter2SECRET');
+    expect([quoted.status, (await quoted.text()).includes("hunter2")]).toEqual([400, false]);
+  });
   it("a token's owner or life that breaks a rule is refused", async () => {
     const bodies: [object, string][] = [
       [{}, "owner"],

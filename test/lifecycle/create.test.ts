@@ -107,6 +107,10 @@ describe("case 14: a lost answer", () => {
     mayfly.advance(20 * MINUTE);
     await mayfly.tick();
     expect(servers(mayfly)).toEqual([]);
+    // One look that does not show it proves nothing; the second, a minute later, ends the row.
+    expect(machineIn(await mayfly.send("GET", "/v1/machines/never")).status).toBe("creating");
+    mayfly.advance(MINUTE);
+    await mayfly.tick();
     const { rows } = await mayfly.store.machines.list({ owner: null, statuses: [], labels: [], page: 1, perPage: 9 });
     expect(rows).toEqual([]);
   });

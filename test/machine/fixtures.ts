@@ -76,6 +76,7 @@ export const rowOf = (change: Partial<MachineRow> = {}): MachineRow => ({
   expiresAt: CREATED + HOUR,
   maxUntil: CREATED + DAY,
   observedAt: CREATED,
+  missingSince: null,
   mismatchedSince: null,
   destroyRequestedAt: null,
   destroyedAt: null,

@@ -64,7 +64,7 @@ export function createClient(options: ClientOptions): Client {
         const text = (await readCapped(response, MAX_ERROR_BYTES)) ?? "";
         const secrets = [options.token, secret, JSON.stringify(secret).slice(1, -1)];
         const error = errorFrom(response, text, options.now(), mutates, secrets);
-        throw isNotFound(error) ? new DriverError(absence, error.message, { status: error.status }) : error;
+        throw isNotFound(error) ? error.as(absence) : error;
       }
       const parsed = answer.safeParse(parseJson((await readCapped(response, MAX_ANSWER_BYTES)) ?? ""));
       if (parsed.success) return parsed.data;

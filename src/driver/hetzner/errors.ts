@@ -1,4 +1,4 @@
-import { parseErrorBody } from "./schema.ts";
+import { parseErrorBody, parseJson } from "./schema.ts";
 import { DriverError, type DriverErrorCode, type DriverErrorDetails } from "../driver.ts";
 
 type Meaning = { readonly code: DriverErrorCode; readonly retryable?: boolean };
@@ -46,6 +46,25 @@ function byStatus(status: number): Meaning {
   return { code: "unexpected" };
 }
 
+function meaningOf(status: number, code: string, body: string): Meaning {
+  // A page that is no JSON is not the API's word, least of all that something is gone.
+  if (status === 404 && body.trim() !== "" && parseJson(body) === undefined) return { code: "unexpected" };
+  return status === 404 ? byStatus(404) : (Object.hasOwn(BY_CODE, code) && BY_CODE[code]) || byStatus(status);
+}
+
+/** After these a call that changes something may have done so, whatever status they came with. */
+const NO_PROOF: ReadonlySet<DriverErrorCode> = new Set(["unavailable", "timeout", "unexpected"]);
+
+/** Which field a sentence is about, where nothing else says so: a hint for people, never a ground for a decision. */
+function fieldIn(message: string): string {
+  const text = message.toLowerCase().replaceAll(" ", "_");
+  return ["server_type", "image", "location", "user_data", "name"].find((field) => text.includes(field)) ?? "body";
+}
+
+/** Hetzner's fields, as our callers spell them. */
+const OUR_NAMES: Readonly<Record<string, string>> = { location: "region", user_data: "cloud_init" };
+const ourName = (field: string): string => (Object.hasOwn(OUR_NAMES, field) && OUR_NAMES[field]) || field;
+
 /**
  * Turns a refusal of the API into a {@link DriverError}: status, code and message, and none of the `secrets` that we sent,
  * should whoever answers quote them (S148, S149). Absence is a 404 or the code `not_found` (S153).
@@ -63,16 +82,21 @@ export function errorFrom(
       .filter((secret) => secret.length >= SHORTEST_SECRET)
       .reduce((rest, secret) => rest.replaceAll(secret, "[hidden]"), text)
       .slice(0, LONGEST_QUOTE);
-  const meaning = status === 404 ? byStatus(404) : (Object.hasOwn(BY_CODE, code) && BY_CODE[code]) || byStatus(status);
+  const meaning = meaningOf(status, code, body);
   const wait = meaning.code === "rate_limited" ? retryAfterSeconds(headers, now) : plainRetryAfter(headers);
-  const field = fields[0];
+  const [field = { name: fieldIn(message), messages: [message] }] = fields;
   const details: DriverErrorDetails = {
     status,
     retryable: meaning.retryable ?? false,
-    ambiguous: mutates && status >= 500,
+    ambiguous: mutates && NO_PROOF.has(meaning.code),
     ...(wait === null ? {} : { retryAfter: wait }),
-    ...(meaning.code === "invalid_input" && field
-      ? { problem: { field: safe(field.name), rule: safe(field.messages.join("; ")) } }
+    ...(meaning.code === "invalid_input" || meaning.code === "not_found"
+      ? {
+          problem: {
+            field: ourName(safe(field.name)),
+            rule: safe(field.messages.join("; ")) || "is refused by the provider",
+          },
+        }
       : {}),
   };
   const said = `the provider answered ${status}${code && ` ${safe(code)}`}${message && `: ${safe(message)}`}`;

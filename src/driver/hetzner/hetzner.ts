@@ -2,15 +2,14 @@
  * Hetzner Cloud, by plain REST. This file is the five operations; `client.ts` is one HTTP call, `errors.ts` what a
  * refusal means, `schema.ts` what we read, `machine.ts` what it means in our words.
  */
-import { creationTime } from "../../machine/age.ts";
 import { LABEL } from "../../machine/labels.ts";
 import type { Machine } from "../../machine/machine.ts";
 import { checkSpec, type MachineSpec } from "../../machine/spec.ts";
 import { DriverError, invalidInput, isNotFound, type Driver } from "../driver.ts";
 import { createClient, type ClientOptions } from "./client.ts";
+import { listServers } from "./list.ts";
 import { priceAt, toMachine } from "./machine.ts";
 import { anyAnswer, parseServer, pricingAnswer, serverAnswer, serverPage } from "./schema.ts";
-import { toLabelSelector } from "./selector.ts";
 
 export interface HetznerOptions extends ClientOptions {
   /** What is known of the account behind the token; kept by whoever outlives one driver, so that it is asked once. */
@@ -26,8 +25,6 @@ export interface Account {
 const CREATE_TIMEOUT_MS = 20_000;
 /** What is asked besides must not eat up that time. */
 const SIDE_CALL_TIMEOUT_MS = 5_000;
-const PER_PAGE = 50;
-const MAX_PAGES = 1000;
 
 /** A {@link Driver} for one Hetzner Cloud project. */
 export function createHetznerDriver(options: HetznerOptions): Driver {
@@ -63,22 +60,22 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
     return found ? read(found) : null;
   }
 
-  /** After a refusal for the name, or no answer at all: whose machine holds the name now? (P20, P24) */
+  /** After a refusal for the name, or no clear answer at all: whose machine holds the name now? (P20, P24) */
   async function resolve(spec: MachineSpec, failure: DriverError): Promise<Machine> {
     let existing: Machine | null;
     try {
       existing = await findByName(spec.name);
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
-      // Nothing was learnt: the first failure stands, and a taken name may still turn out to be ours.
-      throw failure.with({ ambiguous: true, retryable: true });
+      // Nothing was learnt: a taken name may still turn out to be taken by ours.
+      const code = failure.code === "name_taken" ? "unavailable" : failure.code;
+      throw new DriverError(code, failure.message, { status: failure.status, ambiguous: true, retryable: true });
     }
     if (existing === null) {
       if (failure.ambiguous) throw failure;
       throw new DriverError("conflict", "the name is taken, but its machine cannot be seen yet", { retryable: true });
     }
-    const uid = spec.labels[LABEL.uid];
-    if (uid === undefined || existing.labels[LABEL.uid] !== uid)
+    if (!isOfSpec(existing, spec))
       throw new DriverError("name_taken", "another machine holds this name at the provider", {
         status: failure.status,
         existing,
@@ -105,7 +102,9 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
           absence: "invalid_input",
           answer: serverAnswer,
         } as const;
-        return read((await call(request)).server);
+        const made = read((await call(request)).server);
+        if (!contradicts(made, spec)) return made;
+        throw new DriverError("unexpected", "the provider's answer is about another machine", { ambiguous: true });
       } catch (error) {
         if (!(error instanceof DriverError) || (error.code !== "name_taken" && !error.ambiguous)) throw error;
         return resolve(spec, error);
@@ -123,54 +122,13 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
 
     async get(providerId) {
       const path = `/servers/${checkId(providerId)}`;
-      return read((await call({ method: "GET", path, absence: "not_found", answer: serverAnswer })).server);
+      const machine = read((await call({ method: "GET", path, absence: "not_found", answer: serverAnswer })).server);
+      // What is done next is done to the id in the answer.
+      if (machine.providerId === providerId) return machine;
+      throw new DriverError("unexpected", "the provider's answer is about another machine");
     },
 
-    async list(selector, { olderThan } = {}) {
-      const labelSelector = toLabelSelector(selector);
-      if (Object.values(selector).some((wanted) => wanted.length === 0 && typeof wanted !== "string")) return [];
-      const machines: Machine[] = [];
-      let unreadable = 0;
-      let inOrder = true;
-      try {
-        for (let page = 1, last = -Infinity; ;) {
-          const query = [
-            ...(labelSelector === "" ? [] : [`label_selector=${encodeURIComponent(labelSelector)}`]),
-            `sort=${olderThan === undefined ? "id:asc" : "created:asc"}`,
-            `page=${page}`,
-            `per_page=${PER_PAGE}`,
-          ].join("&");
-          const { servers, meta } = await call({ method: "GET", path: `/servers?${query}`, answer: serverPage });
-          let youngest: number | null = null;
-          for (const item of servers) {
-            const server = parseServer(item);
-            if (server === null) {
-              unreadable += 1;
-              continue;
-            }
-            const machine = read(server);
-            machines.push(machine);
-            youngest = creationTime(machine);
-            if (youngest !== null && youngest < last) inOrder = false;
-            last = youngest ?? last;
-          }
-          const next = meta.pagination.next_page;
-          if (next === null) break;
-          if (next <= page || next > MAX_PAGES)
-            throw new DriverError(
-              "unexpected",
-              `the provider's list does not end: page ${page} is followed by ${next}`,
-            );
-          if (olderThan !== undefined && inOrder && youngest !== null && youngest > olderThan) break;
-          page = next;
-        }
-        if (unreadable > 0)
-          throw new DriverError("unexpected", `${unreadable} entries of the provider's list cannot be read`);
-      } catch (error) {
-        throw error instanceof DriverError ? error.with({ partial: machines }) : error;
-      }
-      return machines;
-    },
+    list: (selector, listOptions) => listServers(call, read, selector, listOptions),
 
     async priceEurPerHour(region, serverType) {
       const { currency, server_types } = await pricing();
@@ -179,6 +137,15 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
     },
   };
 }
+
+/** Whether an answer is plainly about another machine than the one that was asked for. */
+const contradicts = ({ name, labels }: Machine, spec: MachineSpec): boolean =>
+  (name !== "" && name !== spec.name) || (labels[LABEL.uid] ?? spec.labels[LABEL.uid]) !== spec.labels[LABEL.uid];
+
+/** Whether a machine that was found, not made, is the spec's: only its labels can tell (P24). */
+const isOfSpec = ({ labels }: Machine, spec: MachineSpec): boolean =>
+  spec.labels[LABEL.uid] !== undefined &&
+  [LABEL.managed, LABEL.installation, LABEL.uid].every((key) => labels[key] === spec.labels[key]);
 
 /** The body of `POST /servers`. Every default is said out loud; nothing is sent as null (S15-S19, S27, S28, S32-S35). */
 function createBody(spec: MachineSpec) {

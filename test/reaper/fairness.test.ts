@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import { BODY, createMayfly, HOUR, MINUTE, NOW, OURS, SECOND, type Mayfly } from "../mayfly.ts";
+
+const servers = (mayfly: Mayfly) => mayfly.simulator.state().servers;
+const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString();
+const FREE = { fetches: 40, statements: 40 };
+
+async function tick(mayfly: Mayfly) {
+  mayfly.advance(MINUTE);
+  const report = await mayfly.tick();
+  expect(report?.fetches).toBeLessThanOrEqual(FREE.fetches);
+  expect(report?.statements).toBeLessThanOrEqual(FREE.statements);
+  return report;
+}
+
+describe("I8: what cannot be destroyed delays nothing else", () => {
+  it("reap passes over forty machines that the provider will not delete, and over forty protected ones", async () => {
+    const mayfly = createMayfly();
+    for (let number = 0; number < 40; number++) {
+      const { id } = mayfly.simulator.addServer({ name: `stuck${number}`, labels: OURS, created: ago(99 * HOUR) });
+      mayfly.simulator.fault({
+        method: "DELETE",
+        path: `^/v1/servers/${id}$`,
+        times: 9999,
+        status: 423,
+        code: "locked",
+        message: "busy",
+      });
+      mayfly.simulator.addServer({
+        name: `protected${number}`,
+        labels: OURS,
+        created: ago(98 * HOUR),
+        protection: { delete: true, rebuild: true },
+      });
+    }
+    for (let number = 0; number < 10; number++)
+      mayfly.simulator.addServer({ name: `due${number}`, labels: OURS, created: ago(30 * HOUR) });
+    for (let ticks = 0; ticks < 5; ticks++) await tick(mayfly);
+    expect(servers(mayfly).filter(({ name }) => name.startsWith("due"))).toEqual([]);
+    expect(servers(mayfly)).toHaveLength(80);
+
+    mayfly.simulator.clearFaults();
+    for (let ticks = 0; ticks < 30; ticks++) await tick(mayfly);
+    expect(servers(mayfly)).toHaveLength(40);
+    const { results } = await mayfly.bindings.DB.prepare("SELECT * FROM reap_failures").all();
+    expect(results).toEqual([]);
+  });
+
+  it("expire passes over sixty rows that cannot end", async () => {
+    const mayfly = createMayfly();
+    for (let number = 0; number < 60; number++) {
+      await mayfly.send("PUT", `/v1/machines/stuck${number}`, { ...BODY, ttl: "60s" });
+      const { id } = servers(mayfly)[number] ?? { id: 0 };
+      mayfly.simulator.fault({
+        method: "DELETE",
+        path: `^/v1/servers/${id}$`,
+        times: 9999,
+        status: 500,
+        code: "server_error",
+        message: "no",
+      });
+      mayfly.advance(10);
+    }
+    for (let number = 0; number < 10; number++)
+      await mayfly.send("PUT", `/v1/machines/due${number}`, { ...BODY, ttl: "2m" });
+    mayfly.advance(2 * MINUTE);
+    for (let ticks = 0; ticks < 4; ticks++) await tick(mayfly);
+    expect(servers(mayfly).filter(({ labels }) => labels?.["mayfly-name"]?.startsWith("due"))).toEqual([]);
+  });
+
+  it("rows without end leave reap its share, and reap leaves expire its own", async () => {
+    const mayfly = createMayfly();
+    for (let number = 0; number < 100; number++)
+      await mayfly.send("PUT", `/v1/machines/m${number}`, { ...BODY, ttl: "60s" });
+    for (let number = 0; number < 30; number++)
+      mayfly.simulator.addServer({ name: `old${number}`, labels: OURS, created: ago(30 * HOUR) });
+    mayfly.advance(2 * MINUTE);
+    await tick(mayfly);
+    const left = servers(mayfly).map(({ name }) => (name.startsWith("old") ? "old" : "leased"));
+    expect(left.filter((what) => what === "leased")).toHaveLength(70);
+    expect(left.filter((what) => what === "old").length).toBeLessThan(30);
+  });
+});
+
+describe("a large fleet", () => {
+  it("of 10,000 live machines, 20 of them due, costs at most six list calls", async () => {
+    const mayfly = createMayfly();
+    for (let number = 0; number < 9980; number++)
+      mayfly.simulator.addServer({ name: `m${number}`, labels: OURS, created: ago(HOUR + number * SECOND) });
+    for (let number = 0; number < 20; number++)
+      await mayfly.send("PUT", `/v1/machines/due${number}`, { ...BODY, ttl: "60s" });
+    const before = mayfly.simulator.requests().length;
+    const report = await tick(mayfly);
+    expect(report?.phases[0]?.items.filter(({ outcome }) => outcome === "destroyed")).toHaveLength(20);
+    expect(servers(mayfly)).toHaveLength(9980);
+    const lists = mayfly.simulator
+      .requests()
+      .slice(before)
+      .filter(({ method, path }) => method === "GET" && path === "/v1/servers");
+    expect(lists.length).toBeLessThanOrEqual(6);
+  });
+
+  it("of 120 due machines is gone in one tick under the paid plan", async () => {
+    const mayfly = createMayfly({ PLAN: "paid" });
+    for (let number = 0; number < 120; number++)
+      await mayfly.send("PUT", `/v1/machines/m${number}`, { ...BODY, ttl: "60s" });
+    mayfly.advance(2 * MINUTE);
+    const report = await mayfly.tick();
+    expect(servers(mayfly)).toEqual([]);
+    expect(report?.phases[0]?.items).toHaveLength(120);
+  });
+});
