@@ -40,7 +40,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   Object.assign(process.env, { WRANGLER_LOG: "error", ...options.settings });
   const ticks = createTicks();
   const simulated = options.settings["HCLOUD_ENDPOINT"] === undefined;
-  const controls = createSimulator({ onTick: (at) => ticks.run(at) });
+  const controls = createSimulator({ first_id: freshId(), onTick: (at) => ticks.run(at) });
   const server = simulated ? await serveSimulator(controls, options.simPort ?? 0) : null;
   try {
     const settings = server === null ? options.settings : { ...options.settings, HCLOUD_ENDPOINT: `${server.url}/v1` };
@@ -66,6 +66,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     throw error;
   }
 }
+
+/** The database may remember machines of an earlier simulator, whose ids must not be given to others. */
+const freshId = (): number => Math.floor(Date.now() / 1000) - 1_700_000_000;
 
 async function miniflareOptions(
   options: StackOptions,

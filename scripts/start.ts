@@ -1,5 +1,6 @@
 // `npm start`: all of mayfly on this machine, with a tick every ten seconds, until Ctrl-C.
 import { randomBytes } from "node:crypto";
+import { readConfig } from "../src/config.ts";
 import { readLogLine, type SweepLine } from "./log-lines.ts";
 import { startStack, type Stack } from "./stack.ts";
 
@@ -35,20 +36,18 @@ async function start(): Promise<void> {
   const adminToken = env["ADMIN_TOKEN"] ?? `admin-${randomBytes(18).toString("base64url")}`;
   const stateDir = env["STATE_DIR"] ?? (real ? ".wrangler/state-real" : ".wrangler/state");
   const given = Object.fromEntries(SETTINGS.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+  const settings = {
+    INSTALLATION: "local",
+    ...given,
+    ADMIN_TOKEN: adminToken,
+    HCLOUD_TOKEN: real?.token ?? "simulated",
+    ...(real ? { HCLOUD_ENDPOINT: real.endpoint } : {}),
+  };
+  // Deployed, a setting that cannot be used is answered by each request; here it can be said at once.
+  readConfig({ HCLOUD_ENDPOINT: "http://127.0.0.1/v1", ...settings });
+  const ports = { port: port("PORT", 8787), simPort: port("SIM_PORT", 8788) };
   console.log("starting the simulator, the Worker and its database …");
-  const stack = await startStack({
-    port: port("PORT", 8787),
-    simPort: port("SIM_PORT", 8788),
-    stateDir,
-    settings: {
-      INSTALLATION: "local",
-      ...given,
-      ADMIN_TOKEN: adminToken,
-      HCLOUD_TOKEN: real?.token ?? "simulated",
-      ...(real ? { HCLOUD_ENDPOINT: real.endpoint } : {}),
-    },
-    onLog: show,
-  });
+  const stack = await startStack({ ...ports, stateDir, settings, onLog: show });
   const cron = env["CRON"] === "off" ? null : setInterval(() => tick(stack), TICK_EVERY_MS);
   stopOnSignal(stack, cron);
   greet(stack, adminToken, stateDir, cron !== null);
@@ -56,10 +55,12 @@ async function start(): Promise<void> {
 
 function greet({ url, simulator }: Stack, adminToken: string, stateDir: string, ticks: boolean): void {
   const auth = `-H 'Authorization: Bearer ${adminToken}'`;
+  const where = simulator ? `simulator on ${simulator.url}/v1` : "the real Hetzner Cloud: machines cost money";
+  const provider = env["PROVIDER"] === "memory" ? "memory: a cloud inside the Worker" : where;
   const body = `{"server_type":"cx23","region":"fsn1","ttl":"10m"}`;
   console.log(`mayfly ready on ${url}
 
-  provider     ${simulator ? `simulator on ${simulator.url}/v1` : "the real Hetzner Cloud: machines cost money"}
+  provider     ${provider}
   database     ${stateDir}
   admin token  ${adminToken}
   sweeps       ${ticks ? "every 10 s" : "off (CRON=off): POST /_sim/tick at the simulator plays one"}

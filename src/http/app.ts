@@ -24,9 +24,10 @@ export function createApp(world: World): OpenAPIHono<AppEnv> {
     defaultHook: (result) => {
       if (result.success) return;
       const issue = result.error.issues[0];
+      const whole = result.target === "json" ? "body" : result.target;
       if (issue?.code === "unrecognized_keys")
-        throw invalidField(issue.keys[0] ?? result.target, "is not a parameter that this call takes");
-      throw invalidField(issue?.path.join(".") || result.target, ruleOf(issue?.message ?? "is not valid"));
+        throw invalidField(issue.keys[0] ?? whole, `is nothing that this call takes (${whole})`);
+      throw invalidField(issue?.path.join(".") || whole, ruleOf(issue?.message ?? "is not valid"));
     },
   });
 

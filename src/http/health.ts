@@ -1,20 +1,35 @@
-import type { OpenAPIHono } from "@hono/zod-openapi";
+import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import * as z from "zod";
 import { Misconfigured, readConfig } from "../config.ts";
 import { INSTALLATION_CHANGED } from "../lifecycle/installation.ts";
 import { healthOf } from "../reaper/health.ts";
 import { StoreError } from "../store/db.ts";
 import { openStore } from "../store/store.ts";
+import { json } from "./openapi.ts";
 import type { AppEnv } from "./app-env.ts";
 import type { World } from "../world.ts";
 
+const healthJson = z.object({
+  status: z.enum(["green", "red"]),
+  reasons: z.array(z.string()),
+  last_good_sweep_at: z.iso.datetime().nullable(),
+});
+const route = createRoute({
+  method: "get",
+  path: "/healthz",
+  summary: "Whether the reaper is seen to be alive (no token)",
+  security: [],
+  responses: { 200: json(healthJson, "It is"), 503: json(healthJson, "It is not, and why") },
+});
+
 /** `GET /healthz`: 200 while the reaper is seen to be alive, else 503 with the reasons. Needs no token and names nobody. */
 export function healthRoute(app: OpenAPIHono<AppEnv>, world: World): void {
-  app.get("/healthz", async (c) => {
+  app.openapi(route, async (c) => {
     const { reasons, lastGoodSweepAt } = await examine(c.env, world);
     const isGreen = reasons.length === 0;
     return c.json(
       {
-        status: isGreen ? "green" : "red",
+        status: isGreen ? ("green" as const) : ("red" as const),
         reasons,
         last_good_sweep_at: lastGoodSweepAt === null ? null : new Date(lastGoodSweepAt).toISOString(),
       },

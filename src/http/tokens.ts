@@ -27,7 +27,7 @@ const tokenJson = z.object({
   expires_at: time,
   revoked_at: time.nullable(),
 });
-const mintBody = z.looseObject({
+const mintBody = z.strictObject({
   owner: z.string().refine(isTokenOwner, TOKEN_OWNER_RULE).meta({ example: "alice" }),
   expires_in: duration
     .refine((text) => {

@@ -9,7 +9,7 @@ export interface Health {
   readonly status: "green" | "red";
   /** What is wrong, in words that name no machine and no owner. */
   readonly reasons: readonly string[];
-  /** Unix milliseconds: the last good sweep that cron started, or the first migration; null when D1 has no schema. */
+  /** Unix milliseconds: the last good sweep that cron started; null before the first. */
   readonly lastGoodSweepAt: number | null;
 }
 
@@ -30,5 +30,9 @@ export async function healthOf({ lock }: Pick<Store, "lock">, wallNow: number): 
           `no good sweep for ${Math.round(silence / 1000)} s`,
           ...(row.last_error === null ? [] : ["the last one failed; see GET /v1/sweeps"]),
         ];
-  return { status: reasons.length === 0 ? "green" : "red", reasons, lastGoodSweepAt: row.last_good_cron_at };
+  return {
+    status: reasons.length === 0 ? "green" : "red",
+    reasons,
+    lastGoodSweepAt: row.last_started_at && row.last_good_cron_at,
+  };
 }

@@ -105,6 +105,7 @@ describe("npm start", () => {
 
   it("says in plain words what keeps it from starting", async () => {
     await expect(start({ PORT: "99999" })).rejects.toThrow("PORT must be a port from 0 to 65535");
+    await expect(start({ MAX_AGE: "banana" })).rejects.toThrow("MAX_AGE must be a whole number and a unit");
     await expect(start({ REAL_HETZNER: "yes", HCLOUD_TOKEN: "" })).rejects.toThrow(
       "REAL_HETZNER=yes needs HCLOUD_TOKEN",
     );

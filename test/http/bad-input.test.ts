@@ -43,9 +43,9 @@ describe("a body that cannot be used", () => {
   });
 
   const invalid: [string, unknown, string][] = [
-    ["an array", [], "json"],
-    ["text", '"cx23"', "json"],
-    ["null", "null", "json"],
+    ["an array", [], "body"],
+    ["text", '"cx23"', "body"],
+    ["null", "null", "body"],
     ["no server_type", { region: "fsn1" }, "server_type"],
     ["no region", { server_type: "cx23" }, "region"],
     ["an empty region", { ...BODY, region: "" }, "region"],
@@ -81,6 +81,8 @@ describe("a body that cannot be used", () => {
     ],
     ["no way to reach it", { ...BODY, enable_ipv4: false, enable_ipv6: false }, "enable_ipv6"],
     ["a flag that is none", { ...BODY, enable_ipv4: "no" }, "enable_ipv4"],
+    ["a misspelt field", { ...BODY, TTL: "10m" }, "TTL"],
+    ["a field of another cloud", { ...BODY, location: "fsn1" }, "location"],
     ["keys, which come later", { ...BODY, ssh_keys: ["a"] }, "ssh_keys"],
     ["networks, which come later", { ...BODY, networks: [] }, "networks"],
     ["firewalls, which come later", { ...BODY, firewalls: [] }, "firewalls"],
@@ -174,7 +176,11 @@ describe("a name, id or query that breaks a rule", () => {
     ];
     for (const [body, field] of bodies)
       await expectRefused(createMayfly(), ["POST", "/v1/tokens", body], 422, { field });
+    await expectRefused(createMayfly(), ["POST", "/v1/tokens", { owner: "a", expires: "1h" }], 422, {
+      field: "expires",
+    });
     await expectRefused(createMayfly(), ["POST", "/v1/sweeps", { dry_run: "yes" }], 422, { field: "dry_run" });
+    await expectRefused(createMayfly(), ["POST", "/v1/sweeps", { dryrun: true }], 422, { field: "dryrun" });
     await expectRefused(createMayfly(), ["POST", "/v1/sweeps", "{"], 400, { code: "malformed" });
   });
 });

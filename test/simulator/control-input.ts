@@ -14,7 +14,10 @@ const RESET = z.object({
 
 const CLOCK = z.object({ advance_seconds: z.number() });
 
-const TICK = z.object({ at: z.int() });
+const TICK = z.object({
+  // Seconds, or a time that no Date can hold, would be a tick nobody meant.
+  at: z.int().min(1e12, "must be unix milliseconds").max(8.64e15, "must be unix milliseconds"),
+});
 
 const STOCK = z.strictObject({
   server_type: z.string().exactOptional(),

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { containing, START_MS, startSimulator } from "./client.ts";
 
 describe("the control plane over HTTP", () => {
-  it("resets everything: resources, clock, faults, log, stock, limits and ids", async () => {
+  it("resets everything but ids: resources, clock, faults, log, stock, limits and ids", async () => {
     const { sim, send, create } = startSimulator();
     await create({});
     sim.advance(60);
@@ -25,7 +25,7 @@ describe("the control plane over HTTP", () => {
       currency: "USD",
     });
     expect(sim.requests()).toEqual([]);
-    expect((await create({})).body).toMatchObject({ server: { id: 101 } });
+    expect((await create({})).body).toMatchObject({ server: { id: 102 } });
   });
 
   it("resets with an empty body to the defaults", async () => {
@@ -216,15 +216,15 @@ describe("/_sim/tick", () => {
 
   it("answers null when the tick reports nothing", async () => {
     const { send } = startSimulator({ onTick: async () => undefined });
-    expect(await send("POST", "/_sim/tick", { at: 1 })).toMatchObject({ status: 200, body: null });
+    expect(await send("POST", "/_sim/tick", { at: 1_796_040_000_000 })).toMatchObject({ status: 200, body: null });
   });
 
   it("is 501 without a Worker and 500 when the tick fails", async () => {
-    expect(await startSimulator().send("POST", "/_sim/tick", { at: 1 })).toMatchObject({ status: 501 });
+    expect(await startSimulator().send("POST", "/_sim/tick", { at: 1_796_040_000_000 })).toMatchObject({ status: 501 });
     const onTick = async (): Promise<unknown> => {
       throw new Error("sweep failed");
     };
-    expect(await startSimulator({ onTick }).send("POST", "/_sim/tick", { at: 1 })).toMatchObject({
+    expect(await startSimulator({ onTick }).send("POST", "/_sim/tick", { at: 1_796_040_000_000 })).toMatchObject({
       status: 500,
       body: { detail: "sweep failed" },
     });

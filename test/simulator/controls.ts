@@ -30,7 +30,7 @@ export interface State {
 
 /** The controls of a simulator; the ones over HTTP do the same. All throw ControlError on bad input. */
 export interface Controls {
-  /** Back to an empty project: resources, clock, faults, request log, stock and ids. */
+  /** Back to an empty project: resources, clock, faults, request log and stock. Ids go on: the API never uses one twice. */
   reset(options?: ResetOptions): void;
   /** Everything it holds, hidden servers included. */
   state(): State;
@@ -56,7 +56,7 @@ export function createControls(real_ms: () => number, world: () => World, replac
   const now = (): number => real_ms() + world().advanced_ms;
   return {
     now,
-    reset: (options = {}) => replace(createWorld(parseReset(options), real_ms())),
+    reset: (options = {}) => replace(createWorld(parseReset(options), real_ms(), world().next_id)),
     state: () => stateOf(world(), now()),
     requests: () => structuredClone(world().requests),
     advance: (seconds) => {

@@ -10,7 +10,7 @@ import { answerControl, type OnTick } from "./control-plane.ts";
 import { createControls, type Controls } from "./controls.ts";
 import { ConnectionDropped } from "./errors.ts";
 import { meetFaults } from "./faults.ts";
-import { createWorld, type World } from "./world.ts";
+import { createWorld, idsFrom, type World } from "./world.ts";
 
 export { ConnectionDropped, ControlError } from "./errors.ts";
 export type { State, ServerState } from "./controls.ts";
@@ -24,6 +24,8 @@ export type { RequestEntry, ResetOptions } from "./world.ts";
 export interface SimulatorOptions {
   /** The real time in unix milliseconds. */
   now?: () => number;
+  /** The first server's id. */
+  first_id?: number;
   /** What `/_sim/tick` runs. */
   onTick?: OnTick;
 }
@@ -40,7 +42,7 @@ export interface Simulator extends Controls {
 /** An empty project with everything in stock. */
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const real_ms = options.now ?? (() => Date.now());
-  let world = createWorld({}, real_ms());
+  let world = createWorld({}, real_ms(), idsFrom(options.first_id ?? 101));
   const controls = createControls(
     real_ms,
     () => world,

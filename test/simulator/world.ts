@@ -37,14 +37,27 @@ export interface World {
   faults: FaultRecord[];
   requests: RequestEntry[];
   rate_limit: RateLimit;
-  /** Each kind has a range of its own, so that a client that mixes ids up is found out. */
-  next_id: { server: number; action: number; primary_ip: number };
+  next_id: NextId;
 }
+
+/** Each kind has a range of its own, so that a client that mixes ids up is found out. */
+export interface NextId {
+  server: number;
+  action: number;
+  primary_ip: number;
+}
+
+/** Ids from `server` on: a world that follows another one starts where that ended, because an id is never used twice. */
+export const idsFrom = (server: number): NextId => ({
+  server,
+  action: server + 499_900,
+  primary_ip: server + 69_900,
+});
 
 const REQUESTS_PER_HOUR = 3600;
 
-/** An empty project. The ids start over, so that equal histories give equal answers. */
-export function createWorld(options: ResetOptions, now_ms: number): World {
+/** An empty project. */
+export function createWorld(options: ResetOptions, now_ms: number, next_id: NextId): World {
   return {
     advanced_ms: 0,
     server_limit: options.limits?.servers ?? null,
@@ -55,6 +68,6 @@ export function createWorld(options: ResetOptions, now_ms: number): World {
     faults: [],
     requests: [],
     rate_limit: new RateLimit(options.rate_limit ?? REQUESTS_PER_HOUR, now_ms),
-    next_id: { server: 101, action: 500_001, primary_ip: 70_001 },
+    next_id,
   };
 }
