@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { containing, START_MS, startSimulator } from "./client.ts";
 
 describe("the control plane over HTTP", () => {
-  it("resets everything but ids: resources, clock, faults, log, stock, limits and ids", async () => {
+  it("resets everything: resources, clock, faults, log, stock, limits; and gives no id twice", async () => {
     const { sim, send, create } = startSimulator();
     await create({});
     sim.advance(60);
