@@ -187,7 +187,7 @@ describe.skipIf(!available)("the hcloud command line", () => {
     await create("a");
     const addresses = lines(await succeed("primary-ip", "list", "-o", "noheader"));
     expect(addresses).toHaveLength(2);
-    expect(addresses[0]).toMatch(/^\d+ +ipv4 .*203\.0\.113\.\d+ +Server a /);
+    expect(addresses[0]).toMatch(/^\d+ +ipv4 .*(203\.0\.113|198\.51\.100|192\.0\.2)\.\d+ +Server a /);
     expect(addresses[1]).toMatch(/^\d+ +ipv6 .*2001:db8:0:[0-9a-f]+:: +Server a /);
   });
 
