@@ -22,7 +22,7 @@ const logLine = z.union([
       )
       .default([]),
   }),
-  z.looseObject({ event: z.enum(["request", "error"]) }),
+  z.looseObject({ event: z.enum(["request", "alert", "error"]) }),
 ]);
 export type LogLine = z.infer<typeof logLine>;
 export type SweepLine = Extract<LogLine, { event: "sweep" }>;

@@ -78,7 +78,8 @@ Ctrl-C stops everything.`);
 function show(message: string, level: string): void {
   const line = readLogLine(message);
   if (line?.event === "sweep") showSweep(line);
-  else if (line?.event === "error" || (line === null && level !== "info" && level !== "log")) console.error(message);
+  else if (line?.event === "error" || line?.event === "alert" || (line === null && level !== "info" && level !== "log"))
+    console.error(message);
 }
 
 function showSweep({ id, outcome, phases }: SweepLine): void {

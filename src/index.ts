@@ -6,7 +6,7 @@ import { readSweepConfig } from "./config.ts";
 import { createDriverRegistry } from "./drivers.ts";
 import { createApp } from "./http/app.ts";
 import { consoleLog } from "./log.ts";
-import { reportJson } from "./reaper/report.ts";
+import { logLines } from "./reaper/report.ts";
 import { sweep } from "./reaper/sweep.ts";
 import { openSweep, type World } from "./world.ts";
 
@@ -36,6 +36,7 @@ export default {
   async scheduled({ scheduledTime }, env) {
     const deps = openSweep(world, readSweepConfig(env), env.DB, scheduledTime);
     const report = await sweep(deps, { startedBy: "cron", dryRun: false });
-    world.log({ event: "sweep", id: report?.id ?? null, ...(report ? reportJson(report) : { outcome: "skipped" }) });
+    const lines = report ? logLines(report) : [{ event: "sweep" as const, id: null, outcome: "skipped" }];
+    for (const line of lines) world.log(line);
   },
 } satisfies ExportedHandler<Env>;

@@ -1,6 +1,6 @@
 /** One event of the log: a JSON object without secrets, which Workers Logs indexes by field. */
 export interface LogEvent {
-  readonly event: "request" | "sweep" | "error";
+  readonly event: "request" | "sweep" | "alert" | "error";
   readonly [field: string]: unknown;
 }
 

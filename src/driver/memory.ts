@@ -1,5 +1,5 @@
 import { creationTime } from "../machine/age.ts";
-import { LABEL } from "../machine/labels.ts";
+import { uidIn } from "../machine/labels.ts";
 import type { Machine } from "../machine/machine.ts";
 import { matches } from "../machine/selector.ts";
 import { checkSpec } from "../machine/spec.ts";
@@ -49,8 +49,7 @@ export function createMemoryDriver({ now, cloud = emptyCloud() }: MemoryOptions)
       if (!checked.ok) throw invalidInput(checked.problem);
       const existing = [...machines.values()].find((machine) => machine.name === spec.name);
       if (existing) {
-        if (spec.labels[LABEL.uid] !== undefined && existing.labels[LABEL.uid] === spec.labels[LABEL.uid])
-          return observed(existing);
+        if (uidIn(spec.labels) !== "" && uidIn(existing.labels) === uidIn(spec.labels)) return observed(existing);
         throw new DriverError("name_taken", "another machine holds this name", { existing: observed(existing) });
       }
       const number = ++cloud.lastNumber;

@@ -8,5 +8,9 @@ export interface AppEnv {
     requestId: string;
     scope: Scope;
     principal: Principal;
+    /** For the log: the machine that the request was about, by its id. */
+    machine: string;
+    /** For the log: what came of it, a problem's code or a word of the handler's. */
+    outcome: string;
   };
 }

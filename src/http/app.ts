@@ -52,6 +52,7 @@ export function createApp(world: World): OpenAPIHono<AppEnv> {
   refuseOtherMethods(app);
 
   app.notFound((c) => {
+    c.set("outcome", "not_found");
     const problem = new HttpProblem("not_found", {
       detail: "There is nothing at this path.",
       next: "See /openapi.json.",
@@ -60,6 +61,7 @@ export function createApp(world: World): OpenAPIHono<AppEnv> {
   });
   app.onError((error, c) => {
     const problem = toProblem(error);
+    c.set("outcome", problem.code);
     if (problem.code === "internal" || problem.code === "store_unavailable") {
       const message = error instanceof Error ? `${error.name}: ${error.message}` : "unknown";
       world.log({ event: "error", request_id: c.get("requestId"), error: message });
@@ -83,7 +85,9 @@ const identifyRequest = (world: World) =>
       method: c.req.method,
       route: routePath(c, -1),
       status: c.res.status,
-      owner: c.get("principal")?.owner ?? null,
+      outcome: c.get("outcome") ?? "ok",
+      principal: c.get("principal")?.owner ?? null,
+      machine: c.get("machine") ?? null,
       fetches,
       statements,
     });

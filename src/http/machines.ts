@@ -97,6 +97,7 @@ export function machineRoutes(app: OpenAPIHono<AppEnv>): void {
     const scope = c.get("scope");
     const row = await find(scope, c.get("principal"), c.req.valid("param").ref, c.req.valid("query").owner);
     if (row === null) throw notFound();
+    c.set("machine", idOf(row.uid));
     const [fresh = row] = await refreshCreating(scope, [row]);
     return c.json({ machine: toJson(fresh, scope.now()) }, 200);
   });
@@ -110,12 +111,15 @@ export function machineRoutes(app: OpenAPIHono<AppEnv>): void {
       if (which.by === "name") return c.body(null, 204);
       throw notFound();
     }
+    c.set("machine", idOf(row.uid));
     if (!isLive(row)) return c.json({ machine: toJson(row, scope.now()) }, 200);
     const work = destroyMachine(scope, row, c.get("requestId"));
     c.executionCtx.waitUntil(work);
     const result = await work;
     if (!result.ok) throw problemOf(result.refusal);
-    return c.json({ machine: toJson(result.row, scope.now()) }, result.row.status === "destroyed" ? 200 : 202);
+    const isGone = result.row.status === "destroyed";
+    c.set("outcome", isGone ? "destroyed" : "deleting");
+    return c.json({ machine: toJson(result.row, scope.now()) }, isGone ? 200 : 202);
   });
 }
 
@@ -150,6 +154,8 @@ async function create(c: Context<AppEnv>, name: string, asked: string | undefine
   c.executionCtx.waitUntil(work);
   const result = await work;
   if (!result.ok) throw problemOf(result.refusal);
+  c.set("machine", idOf(result.row.uid));
+  c.set("outcome", result.isNew ? "created" : "repeated");
   c.header("Location", `/v1/machines/${idOf(result.row.uid)}`);
   return { machine: toJson(result.row, scope.now()), isNew: result.isNew };
 }

@@ -1,6 +1,6 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
-import { reportJson } from "../reaper/report.ts";
+import { logLines, reportJson } from "../reaper/report.ts";
 import { sweep } from "../reaper/sweep.ts";
 import { json, problems } from "./openapi.ts";
 import { HttpProblem } from "./problem.ts";
@@ -49,6 +49,7 @@ export function sweepRoutes(app: OpenAPIHono<AppEnv>): void {
         detail: "A sweep is running; two never overlap.",
         next: "Repeat the call in a minute, or read its report at GET /v1/sweeps.",
       });
+    if (!dryRun) for (const line of logLines(done)) world.log(line);
     return c.json({ sweep: { id: done.id, ...reportJson(done) } }, 200);
   });
 

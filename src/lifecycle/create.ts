@@ -1,5 +1,5 @@
 import { DriverError, type DriverErrorCode } from "../driver/driver.ts";
-import { LABEL } from "../machine/labels.ts";
+import { LABEL, uidIn } from "../machine/labels.ts";
 import { isLive, type Labels, type Machine, type MachineRow } from "../machine/machine.ts";
 import { providerName } from "../machine/name.ts";
 import type { MachineRequest, MachineSpec } from "../machine/spec.ts";
@@ -171,7 +171,7 @@ async function settleUnrecorded({ store, driver, now }: Deps, uid: string, machi
 async function isReleasing({ store }: Deps, existing: Machine | undefined, row: Planned): Promise<boolean> {
   if (existing?.labels[LABEL.installation] !== row.installation || existing.labels[LABEL.owner] !== row.owner)
     return false;
-  const other = await store.machines.byUid(existing.labels[LABEL.uid] ?? "");
+  const other = await store.machines.byUid(uidIn(existing.labels));
   return other !== null && !isLive(other);
 }
 

@@ -1,6 +1,6 @@
 import { DriverError } from "../driver/driver.ts";
 import { isOurs, ourSelector } from "../machine/decide.ts";
-import { LABEL } from "../machine/labels.ts";
+import { LABEL, uidIn } from "../machine/labels.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import type { Deps } from "./lifecycle.ts";
 
@@ -25,7 +25,7 @@ export async function refreshCreating(deps: Deps, rows: readonly MachineRow[]): 
     const machines = await driver.list(ourSelector(rules.installations, { [LABEL.uid]: stale.map((row) => row.uid) }));
     const sightings = machines
       .filter((machine) => isOurs(machine, rules.installations))
-      .map((machine) => ({ uid: machine.labels[LABEL.uid] ?? "", machine }));
+      .map((machine) => ({ uid: uidIn(machine.labels), machine }));
     const seen = await store.machines.observe(sightings, now);
     const unseen = stale.filter((row) => !sightings.some(({ uid }) => uid === row.uid));
     await store.machines.looked(

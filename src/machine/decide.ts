@@ -1,5 +1,5 @@
 import { creationTime, labelTime } from "./age.ts";
-import { LABEL } from "./labels.ts";
+import { LABEL, uidIn } from "./labels.ts";
 import { isLive, type Machine, type MachineRow } from "./machine.ts";
 import type { Selector } from "./selector.ts";
 
@@ -97,7 +97,7 @@ export const isOurs = (machine: Machine, installations: readonly string[]): bool
  */
 export const isSame = (row: MachineRow, machine: Machine): boolean =>
   machine.labels[LABEL.managed] === "true" &&
-  machine.labels[LABEL.uid] === row.uid &&
+  uidIn(machine.labels) === row.uid &&
   machine.labels[LABEL.installation] === row.installation &&
   (row.createdAt === null || machine.createdAt === null || row.createdAt === machine.createdAt);
 

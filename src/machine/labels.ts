@@ -16,6 +16,9 @@ export const LABEL = {
   created: "created",
 } as const;
 
+/** The uid that a resource carries, in canonical lower case, whatever a provider made of it (P59); `""` for none (P4). */
+export const uidIn = (labels: Labels): string => (labels[LABEL.uid] ?? "").toLowerCase();
+
 const MAX_LABELS = 32;
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 const DNS_LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";

@@ -2,7 +2,7 @@ import { isNotFound, type Driver } from "../driver/driver.ts";
 import { destroyIfDue } from "../lifecycle/destroy.ts";
 import { decide, type Verdict } from "../machine/decide.ts";
 import { creationTime } from "../machine/age.ts";
-import { LABEL } from "../machine/labels.ts";
+import { uidIn } from "../machine/labels.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { concernsAll, type PhaseDeps } from "./phase.ts";
 import { Withheld } from "./reap-older-than.ts";
@@ -102,7 +102,7 @@ const BACKING_OFF = { act: "keep", alert: false, reason: "backing_off" } as cons
 const GONE = { act: "destroy", alert: false, reason: "gone" } as const;
 
 const idOf = ({ providerId }: Machine): string => providerId;
-const keysOf = ({ providerId, labels }: Machine) => ({ providerId, uid: labels[LABEL.uid] ?? null });
+const keysOf = ({ providerId, labels }: Machine) => ({ providerId, uid: uidIn(labels) });
 
 async function read(driver: Driver, providerId: string): Promise<Machine | null> {
   try {

@@ -90,3 +90,19 @@ export function reportJson(report: SweepReport) {
     statements: report.statements,
   };
 }
+
+/** What the log is told of a sweep: one line for it, and one for each alert, which somebody may want to be woken by. */
+export function logLines(report: SweepReport) {
+  const alerts = report.phases.flatMap(({ phase, items }) =>
+    items
+      .filter(({ outcome }) => outcome === "alert")
+      .map(({ uid, providerId, reason }) => ({
+        event: "alert" as const,
+        phase,
+        machine: uid && idOf(uid),
+        provider_id: providerId,
+        reason,
+      })),
+  );
+  return [...alerts, { event: "sweep" as const, id: report.id, ...reportJson(report) }];
+}

@@ -118,9 +118,7 @@ export function createMachineStore(db: Sql, fenced: string) {
      * The rows that machines at the provider belong to: of each the live one at its id, else the one that its uid label
      * names. Machines without a row are not in the answer.
      */
-    async ofMachines(
-      machines: readonly { providerId: string; uid: string | null }[],
-    ): Promise<Map<string, MachineRow>> {
+    async ofMachines(machines: readonly { providerId: string; uid: string }[]): Promise<Map<string, MachineRow>> {
       if (machines.length === 0) return new Map();
       const rows = await db.rows(
         sql(
@@ -135,7 +133,7 @@ export function createMachineStore(db: Sql, fenced: string) {
       const ofUid = new Map(found.map((row) => [row.uid, row]));
       return new Map(
         machines.flatMap(({ providerId, uid }) => {
-          const row = atId.get(providerId) ?? ofUid.get(uid ?? "");
+          const row = atId.get(providerId) ?? ofUid.get(uid);
           return row ? [[providerId, row] as const] : [];
         }),
       );

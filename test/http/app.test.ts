@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BODY, createMayfly, NOW } from "../mayfly.ts";
+import { BODY, createMayfly, machineIn, MINUTE, NOW } from "../mayfly.ts";
 
 describe("the app", () => {
   it("logs one line a request: who, what, with which outcome, and what it cost", async () => {
@@ -13,10 +13,33 @@ describe("the app", () => {
         method: "PUT",
         route: "/v1/machines/:ref",
         status: 201,
-        owner: "admin",
+        outcome: "created",
+        principal: "admin",
+        machine: machineIn(answer).id,
         fetches: 2,
       },
-      { event: "request", method: "GET", status: 401, owner: null, fetches: 0, statements: 1 },
+      {
+        event: "request",
+        method: "GET",
+        status: 401,
+        outcome: "unauthorized",
+        principal: null,
+        fetches: 0,
+        statements: 1,
+      },
+    ]);
+  });
+
+  it("logs a sweep as one line, and each alert as one of its own", async () => {
+    const mayfly = createMayfly();
+    const { id, provider_id } = machineIn(await mayfly.send("PUT", "/v1/machines/box", { ...BODY, ttl: "60s" }));
+    mayfly.advance(2 * MINUTE);
+    mayfly.simulator.fault({ method: "DELETE", status: 403, code: "token_readonly", message: "no" });
+    await mayfly.send("POST", "/v1/sweeps");
+    expect(mayfly.logs.slice(1)).toMatchObject([
+      { event: "alert", phase: "expire", machine: id, provider_id },
+      { event: "sweep", outcome: "failed", fetches: 3 },
+      { event: "request", route: "/v1/sweeps", principal: "admin", outcome: "ok" },
     ]);
   });
 

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { DriverError, isNotFound, type DriverErrorCode } from "../driver.ts";
-import { errorFrom } from "./errors.ts";
+import { errorFrom, trace } from "./errors.ts";
 import { parseJson } from "./schema.ts";
 
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
@@ -39,9 +39,9 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /**
  * One HTTP call to the Hetzner API: one try, a time-out, and either the parsed answer or a {@link DriverError}. Nothing is
- * retried here; who calls knows what a repeat would cost.
+ * retried here; who calls knows what a repeat would cost. `onAnswer` is shown the headers of every answer.
  */
-export function createClient(options: ClientOptions): Client {
+export function createClient(options: ClientOptions, onAnswer: (headers: Headers) => void = () => {}): Client {
   const base = (options.endpoint === "" ? REAL_API : options.endpoint).replace(/\/+$/, "");
 
   return async ({ method, path, body, timeoutMs = TIMEOUT_MS, secret = "", absence = "unexpected", answer }) => {
@@ -60,6 +60,7 @@ export function createClient(options: ClientOptions): Client {
         // A redirect would carry the token to whoever it names.
         redirect: "manual",
       });
+      onAnswer(response.headers);
       if (!response.ok) {
         const text = (await readCapped(response, MAX_ERROR_BYTES)) ?? "";
         const secrets = [options.token, secret, JSON.stringify(secret).slice(1, -1)];
@@ -69,7 +70,7 @@ export function createClient(options: ClientOptions): Client {
       const parsed = answer.safeParse(parseJson((await readCapped(response, MAX_ANSWER_BYTES)) ?? ""));
       if (parsed.success) return parsed.data;
       const where = parsed.error.issues[0]?.path.join(".") || "body";
-      throw new DriverError("unexpected", `the provider's answer cannot be read (${where})`, {
+      throw new DriverError("unexpected", `the provider's answer cannot be read (${where})${trace(response.headers)}`, {
         status: response.status,
         ambiguous: mutates,
       });

@@ -99,8 +99,14 @@ export function errorFrom(
         }
       : {}),
   };
-  const said = `the provider answered ${status}${code && ` ${safe(code)}`}${message && `: ${safe(message)}`}`;
+  const said = `the provider answered ${status}${code && ` ${safe(code)}`}${message && `: ${safe(message)}`}${trace(headers)}`;
   return new DriverError(meaning.code, said, details);
+}
+
+/** What Hetzner's support asks for; empty where an answer has none that can be believed. */
+export function trace(headers: Headers): string {
+  const id = headers.get("X-Correlation-Id") ?? "";
+  return /^[\w-]{1,64}$/.test(id) ? ` (correlation id ${id})` : "";
 }
 
 const LONGEST_QUOTE = 500;

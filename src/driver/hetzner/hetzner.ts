@@ -2,13 +2,14 @@
  * Hetzner Cloud, by plain REST. This file is the five operations; `client.ts` is one HTTP call, `errors.ts` what a
  * refusal means, `schema.ts` what we read, `machine.ts` what it means in our words.
  */
-import { LABEL } from "../../machine/labels.ts";
+import { LABEL, uidIn } from "../../machine/labels.ts";
 import type { Machine } from "../../machine/machine.ts";
 import { checkSpec, type MachineSpec } from "../../machine/spec.ts";
 import { DriverError, invalidInput, isNotFound, type Driver } from "../driver.ts";
 import { createClient, type ClientOptions } from "./client.ts";
 import { listServers } from "./list.ts";
 import { priceAt, toMachine } from "./machine.ts";
+import { checkReserve, readRate, type Rate } from "./rate-limit.ts";
 import { anyAnswer, parseServer, pricingAnswer, serverAnswer, serverPage } from "./schema.ts";
 
 export interface HetznerOptions extends ClientOptions {
@@ -16,9 +17,12 @@ export interface HetznerOptions extends ClientOptions {
   readonly account?: Account;
 }
 
-/** `currency` is what `GET /pricing` said, undefined until then. */
+/** What was learnt; each undefined until then. */
 export interface Account {
+  /** What `GET /pricing` said. */
   currency?: string;
+  /** What the last answer said of the rate limit. */
+  rate?: Rate;
 }
 
 /** `POST /servers` ends by then, so that the outcome can still be recorded within the 30 s that a Worker is left. */
@@ -28,8 +32,11 @@ const SIDE_CALL_TIMEOUT_MS = 5_000;
 
 /** A {@link Driver} for one Hetzner Cloud project. */
 export function createHetznerDriver(options: HetznerOptions): Driver {
-  const call = createClient(options);
   const account = options.account ?? {};
+  const call = createClient(options, (headers) => {
+    const rate = readRate(headers, options.now());
+    if (rate !== null) account.rate = rate;
+  });
   const read = (server: NonNullable<ReturnType<typeof parseServer>>): Machine =>
     toMachine(server, options.now(), account.currency === "EUR");
 
@@ -90,6 +97,7 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
       const checked = checkSpec(spec);
       if (!checked.ok) throw invalidInput(checked.problem);
       const body = createBody(spec);
+      checkReserve(account.rate, options.now());
       await learnCurrency();
       try {
         const request = {
@@ -140,12 +148,13 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
 
 /** Whether an answer is plainly about another machine than the one that was asked for. */
 const contradicts = ({ name, labels }: Machine, spec: MachineSpec): boolean =>
-  (name !== "" && name !== spec.name) || (labels[LABEL.uid] ?? spec.labels[LABEL.uid]) !== spec.labels[LABEL.uid];
+  (name !== "" && name !== spec.name) || (uidIn(labels) !== "" && uidIn(labels) !== uidIn(spec.labels));
 
 /** Whether a machine that was found, not made, is the spec's: only its labels can tell (P24). */
 const isOfSpec = ({ labels }: Machine, spec: MachineSpec): boolean =>
-  spec.labels[LABEL.uid] !== undefined &&
-  [LABEL.managed, LABEL.installation, LABEL.uid].every((key) => labels[key] === spec.labels[key]);
+  uidIn(spec.labels) !== "" &&
+  uidIn(labels) === uidIn(spec.labels) &&
+  [LABEL.managed, LABEL.installation].every((key) => labels[key] === spec.labels[key]);
 
 /** The body of `POST /servers`. Every default is said out loud; nothing is sent as null (S15-S19, S27, S28, S32-S35). */
 function createBody(spec: MachineSpec) {

