@@ -3,22 +3,23 @@
  * `now` is the tick's own time so that a tick can be played at any time.
  */
 import { readSweepConfig } from "./config.ts";
-import { createDriverRegistry } from "./drivers.ts";
+import { createProviders } from "./providers.ts";
 import { createApp } from "./http/app.ts";
 import { consoleLog } from "./log.ts";
 import { logLines } from "./reaper/report.ts";
 import { sweep } from "./reaper/sweep.ts";
 import { openSweep, type World } from "./world.ts";
 
-const openDriver = createDriverRegistry();
+const openProvider = createProviders();
 
 const world: World = {
   now: () => Date.now(),
   newUid: () => crypto.randomUUID(),
   randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
   log: consoleLog,
-  openDriver: (config, meter) =>
-    openDriver(config, {
+  sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+  openProvider: (config, meter) =>
+    openProvider(config, {
       now: world.now,
       // Looked up at each call, so that a test can put a simulator in its place.
       fetch: (input, init) => {

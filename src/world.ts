@@ -1,5 +1,5 @@
 import type { Config, SweepConfig } from "./config.ts";
-import type { Driver } from "./driver/driver.ts";
+import type { Provider } from "./driver/extras.ts";
 import type { Deps } from "./lifecycle/lifecycle.ts";
 import type { Log } from "./log.ts";
 import type { Meter } from "./reaper/budget.ts";
@@ -14,7 +14,9 @@ export interface World {
   /** `count` unpredictable bytes. */
   readonly randomBytes: (count: number) => Uint8Array;
   readonly log: Log;
-  readonly openDriver: (config: SweepConfig, meter: Meter) => Driver;
+  readonly openProvider: (config: SweepConfig, meter: Meter) => Provider;
+  /** Lets that many milliseconds pass. */
+  readonly sleep: (milliseconds: number) => Promise<void>;
 }
 
 /** What one request works with. */
@@ -28,7 +30,7 @@ export interface Scope extends Deps {
 export function openScope(world: World, config: Config, db: D1Database): Scope {
   const meter = { fetches: 0, statements: 0 };
   const store = openStore(db, (count) => (meter.statements += count));
-  return { world, config, meter, store, driver: world.openDriver(config, meter), now: world.now, rules: config };
+  return { world, config, meter, store, ...world.openProvider(config, meter), now: world.now, rules: config };
 }
 
 /** Opens what a sweep works with; `now` is the time that its rules go by. */
@@ -36,7 +38,7 @@ export function openSweep(world: World, config: SweepConfig, db: D1Database, now
   const meter = { fetches: 0, statements: 0 };
   return {
     openStore: (mode) => openStore(db, (count) => (meter.statements += count), mode),
-    driver: world.openDriver(config, meter),
+    ...world.openProvider(config, meter),
     rules: config,
     now: () => now,
     wallNow: world.now,

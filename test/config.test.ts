@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Misconfigured, readConfig, readSweepConfig, type Config } from "../src/config.ts";
-import { createDriverRegistry } from "../src/drivers.ts";
+import { createProviders } from "../src/providers.ts";
 import { DAY, HOUR, MINUTE } from "./machine/fixtures.ts";
 
 type Settings = Record<string, unknown>;
@@ -163,13 +163,13 @@ describe("what the sweep needs", () => {
 
 describe("PROVIDER", () => {
   const open = (PROVIDER: string) => () =>
-    createDriverRegistry()(read({ PROVIDER }), {
+    createProviders()(read({ PROVIDER }), {
       fetch: () => Promise.reject(new Error("nothing is asked")),
       now: () => 0,
     });
 
   it.each(["hetzner", "memory"])("P12: %s is known", (provider) => {
-    expect(open(provider)()).toHaveProperty("priceEurPerHour");
+    expect(open(provider)()).toHaveProperty("driver.priceEurPerHour");
   });
 
   it.each([CANARY, "", "Hetzner", "constructor", "__proto__"])(

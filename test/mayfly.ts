@@ -2,9 +2,9 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import * as z from "zod";
 import { readSweepConfig } from "../src/config.ts";
-import { createDriverRegistry } from "../src/drivers.ts";
+import { createProviders } from "../src/providers.ts";
 import { createApp } from "../src/http/app.ts";
-import { machineJson } from "../src/http/machine-json.ts";
+import { machineJson } from "../src/http/machines/json.ts";
 import type { LogEvent } from "../src/log.ts";
 import { sweep } from "../src/reaper/sweep.ts";
 import { openStore } from "../src/store/store.ts";
@@ -36,14 +36,17 @@ export function createMayfly(settings: Record<string, string> = {}) {
   let uids = 0;
   const simulator = createSimulator({ now: () => now });
   const logs: LogEvent[] = [];
-  const openDriver = createDriverRegistry();
+  const openProvider = createProviders();
   const world: World = {
     now: () => now,
     newUid: () => `00000000-0000-4000-8000-${String(++uids).padStart(12, "0")}`,
     randomBytes: (count) => new Uint8Array(count).fill(++uids),
     log: (event) => logs.push(event),
-    openDriver: (config, meter) =>
-      openDriver(config, {
+    sleep: async (milliseconds) => {
+      now += milliseconds;
+    },
+    openProvider: (config, meter) =>
+      openProvider(config, {
         now: () => now,
         fetch: (input, init) => {
           meter.fetches += 1;

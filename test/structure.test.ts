@@ -17,7 +17,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   http: ["machine", "lifecycle", "reaper", "auth", "store", "config.ts", "world.ts"],
   "log.ts": [],
   "config.ts": ["machine"],
-  "drivers.ts": ["machine", "driver", "config.ts"],
+  "providers.ts": ["machine", "driver", "config.ts"],
   "world.ts": ["driver", "store", "lifecycle", "reaper", "config.ts", "log.ts"],
   "index.ts": [
     "machine",
@@ -29,7 +29,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "http",
     "config.ts",
     "log.ts",
-    "drivers.ts",
+    "providers.ts",
     "world.ts",
   ],
   "empty.ts": [],
@@ -69,7 +69,7 @@ describe("the shape of src/", () => {
     const namers = files.filter((file) =>
       importsOf(file).some((target) => /^driver\/(hetzner|memory)/.test(target) && !file.path.startsWith("driver/")),
     );
-    expect(namers.map(({ path }) => path)).toEqual(["drivers.ts"]);
+    expect(namers.map(({ path }) => path)).toEqual(["providers.ts"]);
   });
 
   it("imports no Node API and no named `z`, which would drag in every locale", () => {

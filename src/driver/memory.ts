@@ -4,6 +4,7 @@ import type { Machine } from "../machine/machine.ts";
 import { matches } from "../machine/selector.ts";
 import { checkSpec } from "../machine/spec.ts";
 import { DriverError, invalidInput, type Driver } from "./driver.ts";
+import type { Extras } from "./extras.ts";
 
 export interface MemoryOptions {
   readonly now: () => number;
@@ -37,11 +38,6 @@ export function createMemoryDriver({ now, cloud = emptyCloud() }: MemoryOptions)
     machine.status === "creating" && machine.createdAt !== null && now() - machine.createdAt >= BOOT_MS
       ? { ...machine, status: "running" }
       : machine;
-  const checkId = (id: string): string => {
-    if (!/^mem-\d{1,15}$/.test(id))
-      throw invalidInput({ field: "provider_id", rule: "must be an id of the memory provider: mem-<number>" });
-    return id;
-  };
 
   return {
     async create(spec) {
@@ -94,4 +90,21 @@ export function createMemoryDriver({ now, cloud = emptyCloud() }: MemoryOptions)
       return PRICES.get(serverType) ?? null;
     },
   };
+}
+
+/** What the cloud of the memory driver can do besides. */
+export function createMemoryExtras({ cloud }: { readonly cloud: MemoryCloud }): Required<Extras> {
+  return {
+    async relabel(providerId, labels) {
+      const machine = cloud.machines.get(checkId(providerId));
+      if (machine === undefined) throw new DriverError("not_found", "there is no machine of this id");
+      cloud.machines.set(providerId, { ...machine, labels: { ...machine.labels, ...labels } });
+    },
+  };
+}
+
+function checkId(id: string): string {
+  if (!/^mem-\d{1,15}$/.test(id))
+    throw invalidInput({ field: "provider_id", rule: "must be an id of the memory provider: mem-<number>" });
+  return id;
 }

@@ -11,7 +11,10 @@ import { Misconfigured, readConfig } from "../config.ts";
 import { StoreError } from "../store/db.ts";
 import { limitBody, readJson } from "./body.ts";
 import { healthRoute } from "./health.ts";
-import { machineRoutes } from "./machines.ts";
+import { createRoutes } from "./machines/create.ts";
+import { destroyRoutes } from "./machines/destroy.ts";
+import { readRoutes } from "./machines/read.ts";
+import { renewRoutes } from "./machines/renew.ts";
 import { HttpProblem, invalidField, problemResponse } from "./problem.ts";
 import type { AppEnv } from "./app-env.ts";
 import { openScope, type World } from "../world.ts";
@@ -46,7 +49,10 @@ export function createApp(world: World): OpenAPIHono<AppEnv> {
 
   app.use("/v1/*", openRequest(world), authenticate);
   app.on(["PUT", "POST"], "/v1/*", limitBody, readJson);
-  machineRoutes(app);
+  createRoutes(app);
+  readRoutes(app);
+  renewRoutes(app);
+  destroyRoutes(app);
   sweepRoutes(app);
   tokenRoutes(app);
   refuseOtherMethods(app);

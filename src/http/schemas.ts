@@ -33,6 +33,14 @@ const wholeNumber = (fallback: number, most: number) => {
 /** Hetzner's list conventions. */
 export const paging = { page: wholeNumber(1, 100_000), per_page: wholeNumber(25, 50) };
 
+const waitRule = "must be a whole number of seconds from 0 to 30";
+/** How long a call may wait for a machine to run, in seconds. */
+export const wait = z
+  .string(waitRule)
+  .regex(/^([12]?\d|30)$/, waitRule)
+  .transform(Number)
+  .default(0);
+
 const statusRule = `must be one of ${STATUSES.join(", ")}`;
 const status = z.enum(STATUSES, statusRule);
 /** `status` may be repeated. */

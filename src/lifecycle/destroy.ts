@@ -1,4 +1,4 @@
-import { DriverError, isNotFound } from "../driver/driver.ts";
+import { DriverError, isNotFound, type Driver } from "../driver/driver.ts";
 import { decide, isSame, ourSelector, type Verdict } from "../machine/decide.ts";
 import { LABEL } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
@@ -10,8 +10,8 @@ export type DestroyResult =
 
 /**
  * Destroys a machine on its owner's word. The word is written down first and holds from then on: a create that lands later
- * dies, and what this call cannot finish the sweep does. The row returned is `destroyed` when nothing is left, else
- * `deleting`. A refusal means that somebody has to act at the provider; the word still stands.
+ * dies, and what this call cannot finish the sweep does. The row returned is `destroyed` when it is proven that nothing is left,
+ * else `deleting`. A refusal means that somebody has to act at the provider; the word still stands.
  */
 export async function destroyMachine(deps: Deps, row: MachineRow, requestId: string): Promise<DestroyResult> {
   const { store } = deps;
@@ -43,7 +43,8 @@ export async function destroyMachine(deps: Deps, row: MachineRow, requestId: str
 
 /**
  * The last step of every path that destroys: decides over a machine that was just read, and destroys it when the decision
- * says so. In that case nothing is left to do and its row is closed. Provider failures surface.
+ * says so. Its row closes when a further look proves the machine gone (S48, P51), else settle follows it. Provider failures
+ * surface.
  */
 export async function destroyIfDue(
   { store, driver, rules }: Pick<Deps, "store" | "driver" | "rules">,
@@ -53,10 +54,30 @@ export async function destroyIfDue(
 ): Promise<Verdict> {
   const verdict = decide(row, machine, now, rules);
   if (verdict.act !== "destroy") return verdict;
-  await driver.destroy(machine.providerId);
   const isItsOwn = row !== null && isLive(row) && (row.providerId ?? machine.providerId) === machine.providerId;
-  if (isItsOwn) await store.machines.markDestroyed([{ uid: row.uid, reason: verdict.reason }], now);
+  if (!isItsOwn) {
+    await driver.destroy(machine.providerId);
+    return verdict;
+  }
+  const { uid, expiresAt } = row;
+  const won = await store.machines.claimDestroy([{ uid, expiresAt, reason: verdict.reason }], now);
+  if (!won.has(uid)) return { act: "keep", reason: "live", alert: false };
+  await driver.destroy(machine.providerId);
+  if (await isGone(driver, machine.providerId))
+    await store.machines.markDestroyed([{ uid, reason: verdict.reason }], now);
+  else await store.machines.markAccepted([uid], now);
   return verdict;
+}
+
+/** Whether the provider says that it has no machine of this id. Any other answer proves nothing. */
+export async function isGone(driver: Driver, providerId: string): Promise<boolean> {
+  try {
+    await driver.get(providerId);
+    return false;
+  } catch (error) {
+    if (error instanceof DriverError) return isNotFound(error);
+    throw error;
+  }
 }
 
 /** A row's machines at the provider: by id where it is known, else by uid. Null = proven gone. */
@@ -73,8 +94,9 @@ async function find({ driver, rules }: Deps, row: MachineRow): Promise<readonly 
   }
 }
 
+/** What the caller is told when a machine is left alone: nothing where it dies anyway, or somebody else got to it. */
 function refusalOfVerdict({ act, reason }: Verdict): Refusal | null {
-  if (act === "destroy" || reason === "dying") return null;
+  if (act === "destroy" || reason === "dying" || reason === "live") return null;
   if (reason === "provider_protected")
     return refusalOf(new DriverError("protected", "the machine is protected against deletion at the provider"));
   return {

@@ -4,6 +4,7 @@
  * They know the driver contract and the store, never a cloud and never HTTP.
  */
 import type { Driver, DriverError, DriverErrorCode } from "../driver/driver.ts";
+import type { Extras } from "../driver/extras.ts";
 import type { Rules } from "../machine/decide.ts";
 import type { Problem } from "../machine/validation.ts";
 import type { Store } from "../store/store.ts";
@@ -12,6 +13,7 @@ import type { Store } from "../store/store.ts";
 export interface Deps {
   readonly store: Store;
   readonly driver: Driver;
+  readonly extras: Extras;
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly rules: Rules;
@@ -23,6 +25,8 @@ export type RefusalCode =
   | "name_taken"
   | "releasing"
   | "released"
+  | "expired"
+  | "not_found"
   | "identity_mismatch"
   | "provider_protected"
   | "capacity"

@@ -4,38 +4,53 @@ import { LABEL, uidIn } from "../machine/labels.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import type { Deps } from "./lifecycle.ts";
 
-const FRESH_MS = 3000;
+/** How old a look may be before somebody looks again; one look serves everybody who waits. */
+export const FRESH_MS = 3000;
 
 /**
  * Looks again at those rows whose machine is still being created, with one call for all of them and for none more often
- * than every 3 s. Answers all rows, the looked-at ones as they are now. Where the provider does not answer they stay as
- * they were last seen, which `observed_at` tells.
+ * than every 3 s, whoever asks. Answers all rows, the looked-at ones as they are now. Where the provider does not answer they
+ * stay as they were last seen, which `observed_at` tells.
  */
 export async function refreshCreating(deps: Deps, rows: readonly MachineRow[]): Promise<readonly MachineRow[]> {
   const { store, driver, rules } = deps;
   const now = deps.now();
-  const stale = rows.filter(
-    (row) =>
-      (row.phase === "requested" || row.phase === "active") &&
-      row.status === "creating" &&
-      now - (row.observedAt ?? 0) >= FRESH_MS,
+  const creating = rows.filter(
+    ({ phase, status }) => (phase === "requested" || phase === "active") && status === "creating",
   );
-  if (stale.length === 0) return rows;
+  if (creating.length === 0) return rows;
+  const uids = creating.map(({ uid }) => uid);
+  const won = await store.machines.claimLook(uids, now, now - FRESH_MS);
+  if (won.length === 0) return rows;
   try {
-    const machines = await driver.list(ourSelector(rules.installations, { [LABEL.uid]: stale.map((row) => row.uid) }));
+    const machines = await driver.list(ourSelector(rules.installations, { [LABEL.uid]: won }));
     const sightings = machines
       .filter((machine) => isOurs(machine, rules.installations))
       .map((machine) => ({ uid: uidIn(machine.labels), machine }));
     const seen = await store.machines.observe(sightings, now);
-    const unseen = stale.filter((row) => !sightings.some(({ uid }) => uid === row.uid));
-    await store.machines.looked(
-      unseen.map((row) => row.uid),
-      now,
-    );
     const fresh = new Map(seen.map((row) => [row.uid, row]));
     return rows.map((row) => fresh.get(row.uid) ?? row);
   } catch (error) {
     if (error instanceof DriverError) return rows;
     throw error;
   }
+}
+
+/**
+ * Waits until a machine is no longer being created, for `waitMs` at most, and answers its row as it is then. Everybody who
+ * waits for one machine shares one look in three seconds.
+ */
+export async function waitWhileCreating(
+  deps: Deps & { readonly sleep: (milliseconds: number) => Promise<void> },
+  row: MachineRow,
+  waitMs: number,
+): Promise<MachineRow> {
+  const until = deps.now() + waitMs;
+  let current = row;
+  while (current.status === "creating" && deps.now() < until) {
+    await deps.sleep(Math.min(FRESH_MS, until - deps.now()));
+    const read = (await deps.store.machines.byUid(row.uid)) ?? current;
+    [current = read] = await refreshCreating(deps, [read]);
+  }
+  return current;
 }

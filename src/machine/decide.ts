@@ -1,6 +1,6 @@
 import { creationTime, labelTime } from "./age.ts";
 import { LABEL, uidIn } from "./labels.ts";
-import { isLive, type Machine, type MachineRow } from "./machine.ts";
+import { isLive, type Labels, type Machine, type MachineRow } from "./machine.ts";
 import type { Selector } from "./selector.ts";
 
 /** What the decision depends on besides the two facts. */
@@ -59,6 +59,7 @@ function judge(row: MachineRow | null, machine: Machine, now: number, rules: Rul
   if (row === null || row.phase === "disowned") return judgeByLabels(machine, now, rules);
   if (!isLive(row)) return destroy("late_landing");
   if (row.destroyRequestedAt !== null) return destroy("requested");
+  if (row.phase === "destroying") return destroy(row.reason === "launch_failed" ? "launch_failed" : "expired");
   if (now >= endOf(row, machine)) return destroy("expired");
   if (row.status === "creating" && machine.status !== "running" && now > row.requestedAt + rules.launchDeadlineMs)
     return destroy("launch_failed");
@@ -70,6 +71,22 @@ const LOOKS_APART_MS = 60_000;
 /** One odd look may be a stale answer; only another, an interval after the first, is believed. */
 export const isSecondLook = (since: number | null, now: number): boolean =>
   since !== null && now - since >= LOOKS_APART_MS;
+
+/** An hour past the end that a label tells, a machine is overdue even where no row can be asked. */
+const OVERDUE_MS = 3_600_000;
+
+/**
+ * The decision while D1 refuses, by what the provider shows alone: that nobody can say whether there is a row is no reason to
+ * let machines live for ever, and no reason to end one early.
+ */
+export function decideBlind(machine: Machine, now: number, rules: Rules): Verdict {
+  const verdict = decide(null, machine, now, rules);
+  if (verdict.reason !== "no_row" && verdict.reason !== "young") return verdict;
+  const created = creationTime(machine);
+  const end = created === null ? null : labelEnd(machine, created, rules);
+  if (end === null || now - end < OVERDUE_MS) return verdict;
+  return machine.deleteProtected ? alert("provider_protected") : destroy("expired");
+}
 
 function judgeByLabels(machine: Machine, now: number, rules: Rules): Verdict {
   const created = creationTime(machine);
@@ -109,10 +126,13 @@ const LONGEST_LABEL_PROMISE_MS = 30 * 86_400_000;
 
 function labelEnd(machine: Machine, created: number, rules: Rules): number | null {
   const expires = labelTime(machine.labels, LABEL.expires);
-  if (expires === null) return null;
-  const max = labelTime(machine.labels, LABEL.max);
-  const believed = max !== null && max - created <= LONGEST_LABEL_PROMISE_MS;
-  return Math.min(expires, believed ? max : created + rules.maxAgeMs);
+  return expires === null ? null : Math.min(expires, promisedMax(machine.labels, created, rules));
+}
+
+/** What a machine without a row was promised at most: its label, if that can be believed, else `MAX_AGE`. */
+export function promisedMax(labels: Labels, created: number, rules: Pick<Rules, "maxAgeMs">): number {
+  const max = labelTime(labels, LABEL.max);
+  return max !== null && max - created <= LONGEST_LABEL_PROMISE_MS ? max : created + rules.maxAgeMs;
 }
 
 const keep = (reason: Reason): Verdict => ({ act: "keep", reason, alert: false });

@@ -76,6 +76,11 @@ export interface MachineRow {
   readonly createdAt: number | null;
   readonly expiresAt: number;
   readonly maxUntil: number;
+  /** How long its owner wants to keep it when the job fails; null = not at all. */
+  readonly keepOnFailureMs: number | null;
+  /** The end that the label at the provider tells. */
+  readonly labelExpiresAt: number | null;
+  /** When the provider last showed it. */
   readonly observedAt: number | null;
   /** When it was first looked for and not seen; null while it was not. */
   readonly missingSince: number | null;
@@ -83,6 +88,8 @@ export interface MachineRow {
   readonly mismatchedSince: number | null;
   /** Set by the owner's DELETE, and then for ever: nothing may bring this uid back. */
   readonly destroyRequestedAt: number | null;
+  /** When the provider agreed to delete it; gone is proven later. */
+  readonly deleteAcceptedAt: number | null;
   readonly destroyedAt: number | null;
   /** Failed attempts to destroy it so far. */
   readonly attempts: number;

@@ -1,15 +1,16 @@
 import { DriverError, type Driver } from "../driver/driver.ts";
+import type { Provider } from "../driver/extras.ts";
 import type { Machine } from "../machine/machine.ts";
 import type { Meter } from "./budget.ts";
 
 /**
- * A driver that reads for real and only remembers what it was told to destroy. The calls it leaves out are counted all the
+ * A cloud that is read for real and only remembers what it was told to destroy. The calls it leaves out are counted all the
  * same, so that a dry run meets the same budget as the run that it foretells.
  */
-export function pretending(driver: Driver, meter: Meter): Driver {
+export function pretending({ driver, extras }: Provider, meter: Meter): Provider {
   const gone = new Set<string>();
   const left = (machines: readonly Machine[]) => machines.filter(({ providerId }) => !gone.has(providerId));
-  return {
+  const pretended: Driver = {
     ...driver,
     async destroy(providerId) {
       meter.fetches += 1;
@@ -28,4 +29,8 @@ export function pretending(driver: Driver, meter: Meter): Driver {
       }
     },
   };
+  const relabel = async () => {
+    meter.fetches += 2;
+  };
+  return { driver: pretended, extras: extras.relabel ? { relabel } : {} };
 }

@@ -1,15 +1,16 @@
-import { DriverError, isNotFound } from "../driver/driver.ts";
+import { isNotFound } from "../driver/driver.ts";
+import { isGone } from "../lifecycle/destroy.ts";
 import { backOffMs } from "../lifecycle/lifecycle.ts";
-import { decide, endOf, isSame, isSecondLook, ourSelector, type Verdict } from "../machine/decide.ts";
-import { LABEL } from "../machine/labels.ts";
+import { decide, endOf, isSame, isSecondLook, type Verdict } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
+import { listByUid } from "./list-by-uid.ts";
 import { concernsAll, messageOf, needsSomebody, type PhaseDeps } from "./phase.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
 /** As many as one list call can answer for. */
 const BATCH = 50;
 /** What a batch still writes after its reads, however large it is. */
-const RECORDS = 7;
+const RECORDS = 8;
 
 /** What is to become of a due row, and then what became of it. */
 interface Case {
@@ -24,8 +25,8 @@ interface Case {
 /**
  * Destroys the machines of rows whose end has come, oldest end first, batch by batch as far as the budget goes. One list by
  * uid reads a batch again; what it does not show is asked for by id, because absence from a list proves nothing. The intent
- * is written before the first one dies, and a row closes when the provider has agreed or has nothing of that id. What cannot
- * be done backs off and stays in the set.
+ * is written before the first one dies, and claims the lease as it was read. A row closes when the provider has nothing of that
+ * id; where it has agreed to delete, settle proves it. What cannot be done backs off and stays in the set.
  */
 export async function expire(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase">> {
   const items: Item[] = [];
@@ -48,19 +49,52 @@ async function expireBatch(
   const { machines: table } = deps.store;
   const now = deps.now();
   const { judged, failure } = await judge(deps, rows, now);
-  await table.markDestroying(judged.filter(isDoomed).map(toEnding));
-  const { cases, refused } = await destroyAll(deps, judged);
+  const dooms = judged.filter(isDoomed).map(({ row, reason }) => ({ uid: row.uid, reason, expiresAt: row.expiresAt }));
+  const won = await table.claimDestroy(dooms, now);
+  const { cases: tried, refused } = await destroyAll(
+    deps,
+    judged.map((one) => (isDoomed(one) && !won.has(one.row.uid) ? renewed(one) : one)),
+  );
+
+  const cases = await proveGone(deps, tried);
+  const those = (test: (one: Case) => boolean) => cases.filter(test).map(({ row }) => row.uid);
   const undone = cases.filter(
     ({ act, outcome }) => act !== "disown" && outcome !== "destroyed" && outcome !== "remaining",
   );
-  const uidsOf = (reason: string) => undone.filter((one) => one.reason === reason).map(({ row }) => row.uid);
-  await table.retryLater(undone.map((one) => ({ uid: one.row.uid, error: one.reason, nextTryAt: nextTry(one, now) })));
-  await table.note("mismatched", uidsOf("identity_mismatch"), now);
-  await table.note("missing", uidsOf("not_seen_yet"), now);
+  await table.retryLater(undone.map((one) => toTry(one, now)));
+  await table.note(
+    "mismatched",
+    those(({ reason }) => reason === "identity_mismatch"),
+    now,
+  );
+  await table.note(
+    "missing",
+    those(({ reason }) => reason === "not_seen_yet"),
+    now,
+  );
   await table.disown(cases.filter(({ act }) => act === "disown").map(toEnding), now);
-  await table.markDestroyed(cases.filter(({ outcome }) => outcome === "destroyed").map(toEnding), now);
+  await table.markAccepted(
+    those((one) => isDoomed(one) && one.outcome === "destroyed"),
+    now,
+  );
+  await table.markDestroyed(cases.filter(({ act }) => act === "close").map(toEnding), now);
   return { cases, failure: failure ?? refused };
 }
+
+/** Looks once more, as far as the budget goes: what is not there any more can close; the rest settle proves later (P51). */
+async function proveGone({ driver, budget, mayGoOn }: PhaseDeps, cases: readonly Case[]): Promise<Case[]> {
+  const proven: Case[] = [];
+  for (const one of cases) {
+    const isTold = isDoomed(one) && one.outcome === "destroyed";
+    const isAffordable = budget.allows({ fetches: 1, statements: RECORDS - 1 });
+    const isOver = isTold && isAffordable && (await mayGoOn()) && (await isGone(driver, one.machine.providerId));
+    proven.push(isOver ? { ...one, act: "close" } : one);
+  }
+  return proven;
+}
+
+/** Its lease was renewed between the look and the claim: the renewal won. */
+const renewed = (one: Case): Case => ({ ...one, act: "keep", outcome: "kept", reason: "live" });
 
 /** Reads every row's machine again and decides, as far as the budget can also pay for what is decided. */
 async function judge(deps: PhaseDeps, rows: readonly MachineRow[], now: number) {
@@ -103,17 +137,6 @@ async function judge(deps: PhaseDeps, rows: readonly MachineRow[], now: number) 
   return { judged, failure };
 }
 
-/** One list for all of them. A failure is no proof of anything, but what was read before it counts. */
-async function listByUid({ driver, rules }: PhaseDeps, rows: readonly MachineRow[]) {
-  const selector = ourSelector(rules.installations, { [LABEL.uid]: rows.map(({ uid }) => uid) });
-  try {
-    return { machines: await driver.list(selector), failure: null };
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    return { machines: error.partial ?? [], failure: error.message };
-  }
-}
-
 /** The row's machine as it is now; null when the provider has none of its id, or shows none of its uid. */
 async function look({ driver }: PhaseDeps, row: MachineRow, listed: readonly Machine[]): Promise<Machine | null> {
   const { providerId } = row;
@@ -150,10 +173,12 @@ async function destroyAll({ driver, budget, mayGoOn }: PhaseDeps, judged: readon
 
 const isDoomed = (one: Case): one is Case & { machine: Machine } => one.act === "destroy" && one.machine !== null;
 
-/** A row that proved to have a later end waits for it, one that is being created is looked for at each tick; else: less and less often. */
-function nextTry({ row, machine, reason }: Case, now: number): number {
-  if (reason === "live") return endOf(row, machine);
-  return reason === "not_seen_yet" ? now : now + backOffMs(row.attempts);
+/** A row with a later end waits for it, one that is being created is looked for at each tick; else: less and less often. */
+function toTry({ row, machine, outcome, reason }: Case, now: number) {
+  const failed = outcome !== "kept";
+  const wait =
+    reason === "live" ? endOf(row, machine) : reason === "not_seen_yet" ? now : now + backOffMs(row.attempts);
+  return { uid: row.uid, error: failed ? reason : null, nextTryAt: wait, failed };
 }
 
 const toEnding = ({ row, reason }: Case) => ({ uid: row.uid, reason });

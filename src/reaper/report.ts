@@ -1,7 +1,7 @@
 import { idOf } from "../machine/name.ts";
 
 export interface SweepOrder {
-  readonly startedBy: "cron" | "admin";
+  readonly startedBy: "cron" | "admin" | "create";
   /** Decides everything and does nothing. */
   readonly dryRun: boolean;
 }
@@ -13,14 +13,15 @@ export interface Item {
   readonly providerId: string | null;
   /**
    * `destroyed`: gone, or the provider agreed. `kept`: not due after all. `alert`: somebody has to act. `error`: will be
-   * tried again. `remaining`: due, and not tried this time. `unknown_age`: nobody knows how old it is.
+   * tried again. `remaining`: due, and not tried this time. `unknown_age`: nobody knows how old it is. `settled`: a create or a
+   * destroy that was under way is known to its end, or a label caught up with its lease.
    */
-  readonly outcome: "destroyed" | "kept" | "alert" | "error" | "remaining" | "unknown_age";
+  readonly outcome: "destroyed" | "kept" | "alert" | "error" | "remaining" | "unknown_age" | "settled";
   readonly reason: string;
 }
 
 export interface PhaseReport {
-  readonly phase: "expire" | "reap";
+  readonly phase: "expire" | "reap" | "settle";
   readonly items: readonly Item[];
   /** Why the phase as a whole could not run, or not to its end; null when it could. */
   readonly failure: string | null;
@@ -50,9 +51,9 @@ export function outcomeOf(phases: readonly PhaseReport[]): "ok" | "partial" | "f
 /** Whether a report is worth a row: something was done, failed or held. */
 export const hasNews = ({ phases }: SweepReport): boolean =>
   phases.some(({ items, failure }) => failure !== null || items.some(({ outcome }) => !QUIET.has(outcome)));
-const QUIET: ReadonlySet<Item["outcome"]> = new Set(["kept", "unknown_age"]);
+const QUIET: ReadonlySet<Item["outcome"]> = new Set(["kept", "unknown_age", "settled"]);
 
-const OUTCOMES = ["destroyed", "kept", "alert", "error", "remaining", "unknown_age"] as const;
+const OUTCOMES = ["destroyed", "kept", "alert", "error", "remaining", "unknown_age", "settled"] as const;
 /** Of each outcome so many are named; the counts tell of all. A report must fit a row, however large the fleet. */
 const MOST_NAMED = 100;
 
@@ -83,6 +84,7 @@ export function reportJson(report: SweepReport) {
         errors: those("error"),
         remaining: those("remaining"),
         unknown_age: those("unknown_age"),
+        settled: those("settled"),
         failure,
       };
     }),

@@ -4,14 +4,18 @@
  *
  *   expire  rows whose end has come, found by D1
  *   reap    machines older than MAX_AGE, found at the provider: it needs no row and finds what D1 forgot
+ *   settle  rows of a create or a destroy under way: followed to its end
  */
 import { invalidInput } from "../driver/driver.ts";
 import type { Release } from "../store/lock.ts";
 import { budgetOf, PLANS } from "./budget.ts";
 import { pretending } from "./dry-run.ts";
+import { StoreError } from "../store/db.ts";
 import { expire } from "./expire.ts";
 import { messageOf, type PhaseDeps, type SweepDeps } from "./phase.ts";
+import { reapBlind } from "./reap-blind.ts";
 import { reap } from "./reap.ts";
+import { settle } from "./settle.ts";
 import { hasNews, outcomeOf, reportJson, type PhaseReport, type SweepOrder, type SweepReport } from "./report.ts";
 
 /** How long the lock holds without a sign of life. */
@@ -19,8 +23,12 @@ const LOCK_MS = 90_000;
 /** A sweep that goes on for longer than this shows one. */
 const RENEW_AFTER_MS = 30_000;
 const REPORT_EVERY_MS = 3_600_000;
-/** What reap is left with at least, when much has expired. */
-const REAP_SHARE = { fetches: 8, statements: 12 };
+/** What each phase leaves to those after it at least; what it does not use itself passes on too. */
+const LEFT_BY = {
+  expire: { fetches: 8, statements: 20 },
+  reap: { fetches: 4, statements: 14 },
+  settle: { fetches: 0, statements: 0 },
+};
 /** The report and the release still have to be paid for. */
 const CLOSING_STATEMENTS = 2;
 
@@ -33,13 +41,18 @@ export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepRe
   if (Number.isNaN(new Date(now()).getTime())) throw invalidInput({ field: "now", rule: "must be a time" });
   const startedAt = wallNow();
   if (order.dryRun) {
-    const driver = pretending(deps.driver, meter);
-    const pretended = { store: openStore({ readOnly: true }), driver, rules, now, mayGoOn: async () => true };
-    return run(deps, order, startedAt, pretended);
+    const store = openStore({ readOnly: true });
+    return run(deps, order, startedAt, { ...pretending(deps, meter), store, rules, now, mayGoOn: async () => true });
   }
 
   const { lock: locks, sweeps } = openStore();
-  const lock = await locks.acquire(deps.newUid(), startedAt, startedAt + LOCK_MS);
+  let lock: Awaited<ReturnType<typeof locks.acquire>>;
+  try {
+    lock = await locks.acquire(deps.newUid(), startedAt, startedAt + LOCK_MS);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return runBlind(deps, order, startedAt, error);
+  }
   if (lock === null) return null;
   const { fence, lastReportAt } = lock;
   const release: Release = { now: startedAt, error: "the sweep broke off", goodByCron: false, reported: false };
@@ -48,6 +61,7 @@ export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepRe
     const report = await run(deps, order, startedAt, {
       store: openStore({ fence }),
       driver: deps.driver,
+      extras: deps.extras,
       rules,
       now,
       mayGoOn,
@@ -63,6 +77,21 @@ export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepRe
   } finally {
     await locks.release(fence, release);
   }
+}
+
+/** D1 refuses: no lock, no rows, no report row. What the provider shows and its labels tell is enough to end what is overdue. */
+async function runBlind(
+  deps: SweepDeps,
+  order: SweepOrder,
+  startedAt: number,
+  cause: StoreError,
+): Promise<SweepReport> {
+  const { meter, plan, driver, rules, now, wallNow } = deps;
+  const failed: PhaseReport = { phase: "expire", items: [], failure: cause.hint };
+  const reaped = await isolated("reap", () => reapBlind({ driver, rules, now, budget: budgetOf(meter, PLANS[plan]) }));
+  const { fetches, statements } = meter;
+  const phases = [failed, reaped];
+  return { ...order, id: null, scheduledAt: now(), startedAt, finishedAt: wallNow(), phases, fetches, statements };
 }
 
 /** Renews the lock when it was last shown a sign of life too long ago; false from when it is lost. */
@@ -88,15 +117,18 @@ async function run(
   startedAt: number,
   deps: Omit<PhaseDeps, "budget">,
 ): Promise<SweepReport> {
-  const { fetches: mostFetches, statements: mostStatements } = PLANS[plan];
-  const whole = { fetches: mostFetches, statements: mostStatements - CLOSING_STATEMENTS };
-  const allButReap = {
-    fetches: whole.fetches - REAP_SHARE.fetches,
-    statements: whole.statements - REAP_SHARE.statements,
-  };
+  const limit = PLANS[plan];
+  const phase = (name: keyof typeof LEFT_BY): PhaseDeps => ({
+    ...deps,
+    budget: budgetOf(meter, {
+      fetches: limit.fetches - LEFT_BY[name].fetches,
+      statements: limit.statements - CLOSING_STATEMENTS - LEFT_BY[name].statements,
+    }),
+  });
   const phases = [
-    await isolated("expire", () => expire({ ...deps, budget: budgetOf(meter, allButReap) })),
-    await isolated("reap", () => reap({ ...deps, budget: budgetOf(meter, whole) })),
+    await isolated("expire", () => expire(phase("expire"))),
+    await isolated("reap", () => reap(phase("reap"))),
+    await isolated("settle", () => settle(phase("settle"))),
   ];
   const { fetches, statements } = meter;
   return { ...order, id: null, scheduledAt: now(), startedAt, finishedAt: wallNow(), phases, fetches, statements };

@@ -1,6 +1,14 @@
 import { sql, type Statement } from "./db.ts";
 
-export type EventName = "requested" | "created" | "failed" | "destroy_requested" | "destroyed" | "disowned";
+export type EventName =
+  | "requested"
+  | "created"
+  | "failed"
+  | "destroy_requested"
+  | "destroyed"
+  | "disowned"
+  | "renewed"
+  | "kept";
 
 export interface NewEvent {
   readonly uid: string;

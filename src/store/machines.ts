@@ -1,9 +1,12 @@
-import { isLive, type Machine, type MachineRow, type Status } from "../machine/machine.ts";
+import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import { toMicroEur } from "../machine/money.ts";
 import { insertInto, parseFirst, parseRows, selectPage, sql, type Sql, type Statement } from "./db.ts";
-import { eventIf, eventsOfEndings } from "./events.ts";
+import { eventIf } from "./events.ts";
+import { createMachineEndings } from "./machine-endings.ts";
 import { LIVE, whereOf, type MachineFilter } from "./machine-filter.ts";
+import { createMachineLeases } from "./machine-leases.ts";
 import { machineRow } from "./machine-row.ts";
+import { createMachineWork } from "./machine-work.ts";
 
 /** A row before the provider knows of it. */
 export type NewMachine = Pick<
@@ -24,6 +27,7 @@ export type NewMachine = Pick<
   | "requestedAt"
   | "expiresAt"
   | "maxUntil"
+  | "keepOnFailureMs"
 >;
 
 export interface Sighting {
@@ -31,44 +35,22 @@ export interface Sighting {
   readonly machine: Machine;
 }
 
-/** A row's end and why; a reason that the row has already stays. */
-export interface Ending {
-  readonly uid: string;
-  readonly reason: string;
-}
-
 export type MachineStore = ReturnType<typeof createMachineStore>;
 
 /**
- * The `machines` table. A method that changes rows says what it is guarded by; a lost guard changes nothing. `fenced` is one
- * more condition, on what sweeps write.
+ * The `machines` table: here how rows come to be and are read; beside it how they end, how leases change, and what is to be
+ * worked on. A method that changes rows says what it is guarded by; a lost guard changes nothing. `fenced` is one more
+ * condition, on what sweeps write.
  */
-export function createMachineStore(db: Sql, fenced: string) {
+export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
   const first = async (statement: Statement): Promise<MachineRow | null> =>
     parseFirst(machineRow, await db.rows(statement));
 
-  /** The last change of a row, and the event that tells of it. */
-  async function end(
-    phase: "destroyed" | "disowned",
-    status: Status,
-    ended: readonly Ending[],
-    now: number,
-  ): Promise<void> {
-    if (ended.length === 0) return;
-    const endings = JSON.stringify(ended);
-    await db.batch([
-      eventsOfEndings(phase, endings, now, `${LIVE}${fenced}`),
-      sql(
-        `UPDATE machines SET phase = '${phase}', status = '${status}', destroyed_at = ?2, next_try_at = NULL,
-           reason = coalesce(reason, ending.value ->> 'reason')
-         FROM json_each(?1) AS ending WHERE uid = ending.value ->> 'uid' AND ${LIVE}${fenced}`,
-        endings,
-        now,
-      ),
-    ]);
-  }
-
   return {
+    ...createMachineEndings(db, fenced, readOnly),
+    ...createMachineLeases(db, fenced),
+    ...createMachineWork(db, fenced),
+
     /** Holds the name and writes down the intent (I3). False when the owner has a live machine of this name already. */
     async insert(row: NewMachine, tryingUntil: number, requestId: string | null): Promise<boolean> {
       const insert = insertInto(
@@ -92,6 +74,9 @@ export function createMachineStore(db: Sql, fenced: string) {
           requested_at: row.requestedAt,
           expires_at: row.expiresAt,
           max_until: row.maxUntil,
+          keep_on_failure_ms: row.keepOnFailureMs,
+          // The create call carries the label.
+          label_expires_at: row.expiresAt,
           next_try_at: tryingUntil,
         },
         "ON CONFLICT DO NOTHING RETURNING uid",
@@ -139,23 +124,32 @@ export function createMachineStore(db: Sql, fenced: string) {
       );
     },
 
-    /** Takes the one right to try the create of a row whose last try ended or was given up. */
-    async claimCreate(uid: string, now: number, tryingUntil: number): Promise<boolean> {
-      const claimed = await db.rows(
+    /**
+     * Makes a row of ours the row of a machine that was found at the provider without one: same owner and name, its own uid and
+     * lease. Guarded by `requested`, and by that uid being nobody's. Answers the row under its new uid, or null.
+     */
+    async adopt(
+      uid: string,
+      found: { uid: string; requestedAt: number; expiresAt: number; maxUntil: number },
+    ): Promise<MachineRow | null> {
+      const rows = await db.rows(
         sql(
-          `UPDATE machines SET next_try_at = ?3
-           WHERE uid = ?1 AND phase = 'requested' AND (next_try_at IS NULL OR next_try_at <= ?2) RETURNING uid`,
+          `UPDATE OR IGNORE machines SET uid = ?2, requested_at = ?3, expires_at = ?4, max_until = ?5, label_expires_at = ?4
+           WHERE uid = ?1 AND phase = 'requested' RETURNING *`,
           uid,
-          now,
-          tryingUntil,
+          found.uid,
+          found.requestedAt,
+          found.expiresAt,
+          found.maxUntil,
         ),
       );
-      return claimed.length > 0;
+      return parseFirst(machineRow, rows);
     },
 
     /**
      * Writes down what the provider shows, and with it that a requested machine exists. Guarded: only rows that live and are
-     * not being destroyed, and that have no other provider id. Returns the rows that took it.
+     * not being destroyed, and that have no other provider id. Off before it ever
+     * ran is still being created. Returns the rows that took it.
      */
     async observe(sightings: readonly Sighting[], now: number): Promise<MachineRow[]> {
       if (sightings.length === 0) return [];
@@ -169,8 +163,10 @@ export function createMachineStore(db: Sql, fenced: string) {
           now,
         ),
         sql(
-          `UPDATE machines SET phase = 'active', next_try_at = NULL, last_error = NULL, observed_at = ?2, missing_since = NULL,
+          `UPDATE machines SET phase = 'active', next_try_at = NULL, last_error = NULL, observed_at = ?2, looked_at = ?2, missing_since = NULL,
              mismatched_since = NULL,
+             status = CASE WHEN status = 'creating' AND seen.value ->> 'status' = 'stopped' THEN status
+               ELSE seen.value ->> 'status' END,
              ${OBSERVED.map((column) => `${column} = seen.value ->> '${column}'`).join(", ")},
              created_at = coalesce(created_at, seen.value ->> 'created_at'),
              price_micro_eur = coalesce(price_micro_eur, seen.value ->> 'price_micro_eur')
@@ -182,124 +178,6 @@ export function createMachineStore(db: Sql, fenced: string) {
       return parseRows(machineRow, rows ?? []);
     },
 
-    /** Writes down that these were looked for and not seen, which proves nothing; it only spaces the next look. */
-    async looked(uids: readonly string[], now: number): Promise<void> {
-      if (uids.length === 0) return;
-      await db.rows(
-        sql(
-          `UPDATE machines SET observed_at = ?2 WHERE uid IN (SELECT value FROM json_each(?1)) AND phase = 'requested'`,
-          JSON.stringify(uids),
-          now,
-        ),
-      );
-    },
-
-    /** Ends a machine that never came to be. Guarded by `requested`. */
-    async fail(uid: string, reason: string, error: string, now: number): Promise<void> {
-      await db.batch([
-        eventIf({ uid, at: now, event: "failed", reason }, "phase = 'requested'"),
-        sql(
-          `UPDATE machines SET phase = 'failed', status = 'destroyed', reason = ?2, last_error = ?3, destroyed_at = ?4,
-             next_try_at = NULL
-           WHERE uid = ?1 AND phase = 'requested'`,
-          uid,
-          reason,
-          error,
-          now,
-        ),
-      ]);
-    },
-
-    /** A call could not finish what it began: the next call, or the next sweep, may go on at once. */
-    async giveBack(uid: string, error: string, now: number): Promise<void> {
-      await db.rows(
-        sql(`UPDATE machines SET last_error = ?2, next_try_at = ?3 WHERE uid = ?1 AND ${LIVE}`, uid, error, now),
-      );
-    },
-
-    /** A sweep failed with these, and leaves each alone until its `nextTryAt`. */
-    async retryLater(tries: readonly { uid: string; error: string; nextTryAt: number }[]): Promise<void> {
-      if (tries.length === 0) return;
-      await db.rows(
-        sql(
-          `UPDATE machines SET attempts = attempts + 1, last_error = try.value ->> 'error',
-             next_try_at = try.value ->> 'nextTryAt'
-           FROM json_each(?1) AS try WHERE uid = try.value ->> 'uid' AND ${LIVE}${fenced}`,
-          JSON.stringify(tries),
-        ),
-      );
-    },
-
-    /**
-     * The owner's word that this uid shall not live: a tombstone from now on, whatever lands later. Guarded by being live.
-     * The lease ends with it, so that the sweep takes it up where this request cannot finish.
-     */
-    async requestDestroy(uid: string, now: number, requestId: string | null): Promise<MachineRow | null> {
-      const [, rows] = await db.batch([
-        eventIf({ uid, at: now, event: "destroy_requested", requestId }, `${LIVE} AND destroy_requested_at IS NULL`),
-        sql(
-          `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = 'requested', next_try_at = NULL,
-             destroy_requested_at = coalesce(destroy_requested_at, ?2), expires_at = min(expires_at, ?2)
-           WHERE uid = ?1 AND ${LIVE} RETURNING *`,
-          uid,
-          now,
-        ),
-      ]);
-      return parseFirst(machineRow, rows ?? []);
-    },
-
-    /** Writes down that these are about to be destroyed, and why. Guarded by being live. */
-    async markDestroying(doomed: readonly Ending[]): Promise<void> {
-      if (doomed.length === 0) return;
-      await db.rows(
-        sql(
-          `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = coalesce(reason, ending.value ->> 'reason')
-           FROM json_each(?1) AS ending WHERE uid = ending.value ->> 'uid' AND phase IN ('requested', 'active')${fenced}`,
-          JSON.stringify(doomed),
-        ),
-      );
-    },
-
-    /** Closes rows whose machine the provider no longer has, or has agreed to delete. Guarded by being live. */
-    markDestroyed: (ended: readonly Ending[], now: number) => end("destroyed", "destroyed", ended, now),
-
-    /** Gives up rows whose machine is no longer the one that was recorded. Guarded by being live. */
-    disown: (ended: readonly Ending[], now: number) => end("disowned", "unknown", ended, now),
-
-    /** Writes down that these were seen to be missing, or another machine, for the first time: how long has that been so? */
-    async note(what: "missing" | "mismatched", uids: readonly string[], now: number): Promise<void> {
-      if (uids.length === 0) return;
-      await db.rows(
-        sql(
-          `UPDATE machines SET ${what}_since = coalesce(${what}_since, ?2)
-           WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}${fenced}`,
-          JSON.stringify(uids),
-          now,
-        ),
-      );
-    },
-
-    /**
-     * Live rows whose end has come, from behind `after` on: oldest end first, and behind them those that failed before. Those
-     * that are being tried or back off wait; a day is longer than any back-off, so a later mark is a clock's mistake.
-     */
-    async due(now: number, limit: number, after: MachineRow | null): Promise<MachineRow[]> {
-      const rows = await db.rows(
-        sql(
-          `SELECT * FROM machines WHERE ${LIVE} AND expires_at <= ?1
-             AND (next_try_at IS NULL OR next_try_at <= ?1 OR next_try_at > ?1 + 86400000)
-             AND (attempts > 0, expires_at, uid) > (?3, ?4, ?5)
-           ORDER BY attempts > 0, expires_at, uid LIMIT ?2`,
-          now,
-          limit,
-          Number((after?.attempts ?? 0) > 0),
-          after?.expiresAt ?? 0,
-          after?.uid ?? "",
-        ),
-      );
-      return parseRows(machineRow, rows);
-    },
-
     /** One page of the machines that match, oldest first, and how many match in all. */
     list(filter: MachineFilter): Promise<{ rows: MachineRow[]; total: number }> {
       const { text, params } = whereOf(filter);
@@ -309,7 +187,7 @@ export function createMachineStore(db: Sql, fenced: string) {
   };
 }
 
-const OBSERVED = ["provider_id", "status", "arch", "public_ipv4", "public_ipv6", "private_ipv4"];
+const OBSERVED = ["provider_id", "arch", "public_ipv4", "public_ipv6", "private_ipv4"];
 
 const columnsOf = (machine: Machine) => ({
   provider_id: machine.providerId,

@@ -4,6 +4,7 @@ import { createMachineStore } from "./machines.ts";
 import { createReapFailureStore } from "./reap-failures.ts";
 import { createSettingStore } from "./settings.ts";
 import { createSweepStore } from "./sweeps.ts";
+import { createTombstoneStore } from "./tombstones.ts";
 import { createTokenStore } from "./tokens.ts";
 
 export type Store = ReturnType<typeof openStore>;
@@ -12,15 +13,20 @@ export type Store = ReturnType<typeof openStore>;
 export type StoreMode = { readonly fence?: number; readonly readOnly?: boolean };
 
 /** All repositories over one D1 binding. `onStatements` is told how many statements go out. */
-export function openStore(db: D1Database, onStatements: (count: number) => void, { fence, readOnly }: StoreMode = {}) {
-  const sql = openSql(db, onStatements, { readOnly: readOnly ?? false });
+export function openStore(
+  db: D1Database,
+  onStatements: (count: number) => void,
+  { fence, readOnly = false }: StoreMode = {},
+) {
+  const sql = openSql(db, onStatements, { readOnly });
   const guard = fence === undefined ? "" : whileFenced(fence);
   return {
-    machines: createMachineStore(sql, guard),
+    machines: createMachineStore(sql, guard, readOnly),
     reapFailures: createReapFailureStore(sql, guard),
     lock: createLockStore(sql),
     sweeps: createSweepStore(sql),
     tokens: createTokenStore(sql),
+    tombstones: createTombstoneStore(sql),
     settings: createSettingStore(sql),
   };
 }

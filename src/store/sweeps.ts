@@ -2,7 +2,7 @@ import * as z from "zod";
 import { insertInto, jsonText, parseFirst, selectPage, sql, type Sql } from "./db.ts";
 
 export interface SweepRow {
-  readonly startedBy: "cron" | "admin";
+  readonly startedBy: "cron" | "admin" | "create";
   readonly dryRun: boolean;
   readonly scheduledAt: number;
   readonly startedAt: number;

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { Misconfigured, readSweepConfig } from "../../src/config.ts";
-import { createDriverRegistry } from "../../src/drivers.ts";
+import { createProviders } from "../../src/providers.ts";
 import { NOW, spec } from "./contract/cloud.ts";
 
 const sources = import.meta.glob<string>("../../src/**/*.ts", { query: "?raw", import: "default", eager: true });
@@ -18,7 +18,7 @@ describe("the registry of drivers", () => {
   const config = readSweepConfig(env);
 
   it("P12: a provider that nobody knows is a setting to correct, and the known ones are named", () => {
-    const open = createDriverRegistry();
+    const open = createProviders();
     for (const provider of ["gcp", "", "Hetzner", "constructor", "__proto__"])
       expect(() => open({ ...config, provider }, world)).toThrow(
         expect.objectContaining({ name: "Misconfigured", key: "PROVIDER", rule: "must be one of hetzner, memory" }),
@@ -27,11 +27,11 @@ describe("the registry of drivers", () => {
   });
 
   it("P12: the known ones open", async () => {
-    const open = createDriverRegistry();
+    const open = createProviders();
     const memory = open({ ...config, provider: "memory" }, world);
-    const { providerId } = await memory.create(spec());
-    expect(await open({ ...config, provider: "memory" }, world).get(providerId)).toMatchObject({ providerId });
-    await expect(open({ ...config, provider: "hetzner" }, world).get("42")).rejects.toMatchObject({
+    const { providerId } = await memory.driver.create(spec());
+    expect(await open({ ...config, provider: "memory" }, world).driver.get(providerId)).toMatchObject({ providerId });
+    await expect(open({ ...config, provider: "hetzner" }, world).driver.get("42")).rejects.toMatchObject({
       code: "unavailable",
     });
   });
@@ -44,7 +44,7 @@ describe("the registry of drivers", () => {
       .filter(([path]) => !path.startsWith("../../src/driver/"))
       .filter(([, source]) => importsOf(source).some((target) => /driver\/(hetzner|memory)/.test(target)))
       .map(([path]) => path);
-    expect(users).toEqual(["../../src/drivers.ts"]);
+    expect(users).toEqual(["../../src/providers.ts"]);
   });
 
   it("P7: no file outside the drivers looks into a provider's id", () => {

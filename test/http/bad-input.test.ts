@@ -88,7 +88,8 @@ describe("a body that cannot be used", () => {
     ["firewalls, which come later", { ...BODY, firewalls: [] }, "firewalls"],
     ["an arch, which comes later", { ...BODY, arch: "arm64" }, "arch"],
     ["a profile, which comes later", { ...BODY, profile: "small" }, "profile"],
-    ["keep_on_failure, which comes later", { ...BODY, keep_on_failure: "1h" }, "keep_on_failure"],
+    ["keep_on_failure too short", { ...BODY, keep_on_failure: "1s" }, "keep_on_failure"],
+    ["keep_on_failure beyond MAX_AGE", { ...BODY, keep_on_failure: "25h" }, "keep_on_failure"],
   ];
   it.each(invalid)("%s is invalid input that names the field", async (_what, body, field) => {
     await expectRefused(createMayfly(), ["PUT", "/v1/machines/a", body], 422, { code: "invalid_input", field });
@@ -131,15 +132,22 @@ describe("a name, id or query that breaks a rule", () => {
   it.each(queries)("the query %s is refused", async (query, field) => {
     await expectRefused(createMayfly(), ["GET", `/v1/machines?${query}`], 422, { code: "invalid_input", field });
   });
-  it("a parameter that this version does not have is refused by name, and nothing is destroyed", async () => {
+  it("a parameter that a call does not take, or takes otherwise, is refused by name, and nothing is destroyed", async () => {
     const mayfly = createMayfly();
     const calls: [string, string, unknown, string][] = [
-      ["PUT", "/v1/machines/a?wait=30", BODY, "wait"],
-      ["POST", "/v1/machines?wait=30", BODY, "wait"],
-      ["GET", "/v1/machines/a?wait=30", undefined, "wait"],
-      ["DELETE", "/v1/machines/a?outcome=failure", undefined, "outcome"],
-      ["DELETE", "/v1/machines/a?tombstone=10m", undefined, "tombstone"],
+      ["PUT", "/v1/machines/a?wait=31", BODY, "wait"],
+      ["POST", "/v1/machines?wait=-1", BODY, "wait"],
+      ["GET", "/v1/machines/a?wait=1.5", undefined, "wait"],
+      ["PUT", "/v1/machines/a?dry_run=true", BODY, "dry_run"],
+      ["DELETE", "/v1/machines/a?outcome=maybe", undefined, "outcome"],
+      ["DELETE", "/v1/machines/a?tombstone=soon", undefined, "tombstone"],
+      ["DELETE", "/v1/machines/a?tombstone=2d", undefined, "tombstone"],
       ["DELETE", "/v1/machines/a?dry_run=true", undefined, "dry_run"],
+      ["DELETE", "/v1/machines", undefined, "label_selector"],
+      ["DELETE", "/v1/machines?label_selector=", undefined, "label_selector"],
+      ["DELETE", "/v1/machines?label_selector=a&dry_run=maybe", undefined, "dry_run"],
+      ["DELETE", "/v1/machines?label_selector=a&force=true", undefined, "force"],
+      ["POST", "/v1/machines/A/renew", { ttl: "5m" }, "ref"],
       ["GET", "/v1/machines?label_selectr=a", undefined, "label_selectr"],
       ["GET", "/v1/machines?status[]=running", undefined, "status[]"],
       ["GET", "/v1/sweeps?since=1", undefined, "since"],
@@ -209,10 +217,9 @@ describe("a path or method that is none", () => {
     await expectRefused(mayfly, ["GET", "/v1/nothing"], 404, { code: "not_found" });
     await expectRefused(mayfly, ["GET", "/"], 404, { code: "not_found" });
     await expectRefused(mayfly, ["PUT", "/v1/machines"], 405, { code: "method_not_allowed" });
-    await expectRefused(mayfly, ["DELETE", "/v1/machines"], 405, { code: "method_not_allowed" });
     await expectRefused(mayfly, ["PATCH", "/v1/machines/a", {}], 405, { code: "method_not_allowed" });
     await expectRefused(mayfly, ["POST", "/healthz", {}], 405, { code: "method_not_allowed" });
     const refused = await mayfly.send("PUT", "/v1/machines");
-    expect(refused.headers.get("Allow")).toBe("POST, GET");
+    expect(refused.headers.get("Allow")).toBe("POST, GET, DELETE");
   });
 });

@@ -142,8 +142,12 @@ describe("decide, whatever row, machine and time", () => {
           case null:
             return true;
           case "expired":
+            // What a sweep claimed before was past its end then, and cannot have been renewed since.
             return (
-              row !== null && (now >= row.maxUntil || (now >= row.expiresAt && (expires === null || now >= expires)))
+              row !== null &&
+              (row.phase === "destroying" ||
+                now >= row.maxUntil ||
+                (now >= row.expiresAt && (expires === null || now >= expires)))
             );
           case "max_age": {
             const created = creationTime(machine);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readConfig } from "../../src/config.ts";
-import { machineBody, parseMachineBody } from "../../src/http/machine-body.ts";
+import { machineBody, parseMachineBody } from "../../src/http/machines/body.ts";
 import { checkRequest, checkSpec, type MachineSpec } from "../../src/machine/spec.ts";
 import { createMayfly } from "../mayfly.ts";
 import { specOf } from "./fixtures.ts";

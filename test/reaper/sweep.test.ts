@@ -129,6 +129,7 @@ describe("expire", () => {
 
   it("S10: a refused token is no proof of absence: the row stays, the sweep has failed and health will say so", async () => {
     const mayfly = createMayfly();
+    await mayfly.tick();
     await put(mayfly, "box");
     mayfly.simulator.fault({
       method: "GET",
@@ -150,9 +151,10 @@ describe("expire", () => {
   it("goes on where a sweep was cut off after it wrote its intent", async () => {
     const mayfly = createMayfly();
     await put(mayfly, "box");
-    await mayfly.store.machines.markDestroying([
-      { uid: servers(mayfly)[0]?.labels?.["mayfly-uid"] ?? "", reason: "expired" },
-    ]);
+    await mayfly.store.machines.claimDestroy(
+      [{ uid: servers(mayfly)[0]?.labels?.["mayfly-uid"] ?? "", reason: "expired", expiresAt: NOW + MINUTE }],
+      NOW + MINUTE,
+    );
     await mayfly.tick(NOW + 2 * MINUTE);
     expect(servers(mayfly)).toEqual([]);
     expect(machineIn(await mayfly.send("GET", "/v1/machines/box"))).toMatchObject({
@@ -282,6 +284,7 @@ describe("a sweep", () => {
     expect(report?.phases).toMatchObject([
       { phase: "expire", items: [] },
       { phase: "reap", failure: null },
+      { phase: "settle", failure: null },
     ]);
     expect(report?.phases[0]?.failure).not.toBeNull();
     expect(servers(mayfly).map(({ name }) => name)).not.toContain("forgotten");
@@ -304,7 +307,7 @@ describe("a sweep", () => {
     for (let minute = 1; minute <= 59; minute++) {
       mayfly.advance(MINUTE);
       const report = await mayfly.tick();
-      expect(report).toMatchObject({ id: null, fetches: 1, statements: 2 });
+      expect(report).toMatchObject({ id: null, fetches: 1, statements: 3 });
     }
     mayfly.advance(MINUTE);
     expect((await mayfly.tick())?.id).toBeGreaterThan(0);
@@ -322,7 +325,9 @@ describe("a sweep", () => {
     expect(servers(mayfly)).toHaveLength(2);
     expect((await mayfly.send("GET", "/v1/sweeps")).body).toMatchObject({ sweeps: [] });
     const real = await mayfly.send("POST", "/v1/sweeps");
-    const destroyed = { phases: [{ destroyed: [{ reason: "expired" }] }, { destroyed: [{ reason: "max_age" }] }] };
+    const destroyed = {
+      phases: [{ destroyed: [{ reason: "expired" }] }, { destroyed: [{ reason: "max_age" }] }, { phase: "settle" }],
+    };
     expect(dry.body).toMatchObject({ sweep: { id: null, dry_run: true, ...destroyed } });
     expect(real.body).toMatchObject({ sweep: { dry_run: false, started_by: "admin", ...destroyed } });
     expect(servers(mayfly)).toEqual([]);

@@ -17,7 +17,7 @@ export interface ClientOptions {
 }
 
 export interface Call<T> {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Below the base URL, with every variable part validated or encoded by the caller. */
   readonly path: string;
   readonly body?: unknown;

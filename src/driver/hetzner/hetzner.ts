@@ -6,24 +6,11 @@ import { LABEL, uidIn } from "../../machine/labels.ts";
 import type { Machine } from "../../machine/machine.ts";
 import { checkSpec, type MachineSpec } from "../../machine/spec.ts";
 import { DriverError, invalidInput, isNotFound, type Driver } from "../driver.ts";
-import { createClient, type ClientOptions } from "./client.ts";
+import { checkId, openClient, type HetznerOptions } from "./account.ts";
 import { listServers } from "./list.ts";
 import { priceAt, toMachine } from "./machine.ts";
-import { checkReserve, readRate, type Rate } from "./rate-limit.ts";
+import { checkReserve } from "./rate-limit.ts";
 import { anyAnswer, parseServer, pricingAnswer, serverAnswer, serverPage } from "./schema.ts";
-
-export interface HetznerOptions extends ClientOptions {
-  /** What is known of the account behind the token; kept by whoever outlives one driver, so that it is asked once. */
-  readonly account?: Account;
-}
-
-/** What was learnt; each undefined until then. */
-export interface Account {
-  /** What `GET /pricing` said. */
-  currency?: string;
-  /** What the last answer said of the rate limit. */
-  rate?: Rate;
-}
 
 /** `POST /servers` ends by then, so that the outcome can still be recorded within the 30 s that a Worker is left. */
 const CREATE_TIMEOUT_MS = 20_000;
@@ -33,10 +20,7 @@ const SIDE_CALL_TIMEOUT_MS = 5_000;
 /** A {@link Driver} for one Hetzner Cloud project. */
 export function createHetznerDriver(options: HetznerOptions): Driver {
   const account = options.account ?? {};
-  const call = createClient(options, (headers) => {
-    const rate = readRate(headers, options.now());
-    if (rate !== null) account.rate = rate;
-  });
+  const call = openClient(options, account);
   const read = (server: NonNullable<ReturnType<typeof parseServer>>): Machine =>
     toMachine(server, options.now(), account.currency === "EUR");
 
@@ -169,11 +153,4 @@ function createBody(spec: MachineSpec) {
     ...(spec.sshKeyIds.length === 0 ? {} : { ssh_keys: spec.sshKeyIds.map((id) => Number(checkId(id, "ssh_keys"))) }),
     ...(spec.networkIds.length === 0 ? {} : { networks: spec.networkIds.map((id) => Number(checkId(id, "networks"))) }),
   };
-}
-
-/** An id that is safe in a path: without this check `""` would ask to delete the collection (S51, P8). */
-function checkId(id: string, field = "provider_id"): string {
-  if (!/^[1-9]\d{0,15}$/.test(id) || !Number.isSafeInteger(Number(id)))
-    throw invalidInput({ field, rule: "must be a Hetzner id: a whole number from 1 to 2^53-1" });
-  return id;
 }

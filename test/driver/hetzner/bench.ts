@@ -1,4 +1,5 @@
-import { createHetznerDriver, type HetznerOptions } from "../../../src/driver/hetzner/hetzner.ts";
+import type { HetznerOptions } from "../../../src/driver/hetzner/account.ts";
+import { createHetznerDriver } from "../../../src/driver/hetzner/hetzner.ts";
 import { createSimulator } from "../../simulator/simulator.ts";
 import { NOW } from "../contract/cloud.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Account } from "../../../src/driver/hetzner/hetzner.ts";
+import type { Account } from "../../../src/driver/hetzner/account.ts";
 import { failureOf, spec } from "../contract/cloud.ts";
 import { openCanned, openSimulated, pageOf, refusal, serverJson } from "./bench.ts";
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { STATUSES, type MachineRow } from "../machine/machine.ts";
-import { costMicroEur, toEur } from "../machine/money.ts";
-import { idOf } from "../machine/name.ts";
+import { STATUSES, type MachineRow } from "../../machine/machine.ts";
+import { costMicroEur, toEur } from "../../machine/money.ts";
+import { idOf } from "../../machine/name.ts";
 
 const time = z.iso.datetime().nullable();
 

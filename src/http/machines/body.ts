@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { sha256Hex } from "../auth/hash.ts";
-import type { Config } from "../config.ts";
-import { formatDuration, parseDuration } from "../machine/duration.ts";
-import { checkRequest, DEFAULT_IMAGE, type MachineRequest } from "../machine/spec.ts";
-import { invalidField } from "./problem.ts";
-import { duration } from "./schemas.ts";
+import { sha256Hex } from "../../auth/hash.ts";
+import type { Config } from "../../config.ts";
+import { formatDuration, parseDuration } from "../../machine/duration.ts";
+import { checkRequest, DEFAULT_IMAGE, type MachineRequest } from "../../machine/spec.ts";
+import { invalidField } from "../problem.ts";
+import { duration } from "../schemas.ts";
 
 const oneName = z.string({ error: ({ input }) => (input === undefined ? "is required" : "must be one name") });
 
@@ -21,6 +21,7 @@ export const machineBody = z.strictObject({
   cloud_init: z.string().optional(),
   enable_ipv4: z.boolean().optional(),
   enable_ipv6: z.boolean().optional(),
+  keep_on_failure: duration.optional().meta({ example: "2h" }),
 });
 
 export type MachineBody = z.infer<typeof machineBody>;
@@ -28,6 +29,7 @@ export type MachineBody = z.infer<typeof machineBody>;
 export interface ParsedBody {
   readonly request: MachineRequest;
   readonly ttlMs: number | null;
+  readonly keepOnFailureMs: number | null;
   /** Of the normalised body: defaults not expanded, `ttl` left out. Two bodies are the same spec if this is equal. */
   readonly specSha256: string;
 }
@@ -36,7 +38,7 @@ const LEAST_TTL_MS = 60_000;
 
 /** A body in the domain's words, by every rule that can be checked here. Throws the first that is broken. */
 export async function parseMachineBody(body: MachineBody, config: Config): Promise<ParsedBody> {
-  const { server_type, region, image, ttl, labels, cloud_init, enable_ipv4, enable_ipv6 } = body;
+  const { server_type, region, image, ttl, labels, cloud_init, enable_ipv4, enable_ipv6, keep_on_failure } = body;
   const checked = checkRequest({
     serverType: server_type,
     region,
@@ -47,12 +49,23 @@ export async function parseMachineBody(body: MachineBody, config: Config): Promi
     enableIpv6: enable_ipv6 ?? true,
   });
   if (!checked.ok) throw invalidField(checked.problem.field, checked.problem.rule);
-  const ttlMs = ttl === undefined ? null : parseDuration(ttl);
-  if (ttlMs !== null && ttlMs < LEAST_TTL_MS) throw invalidField("ttl", "must be at least 60s");
-  if (ttlMs !== null && ttlMs > config.maxAgeMs)
-    throw invalidField("ttl", `must be at most ${formatDuration(config.maxAgeMs)} (MAX_AGE)`);
+  const ttlMs = parseLife("ttl", ttl, config);
+  const keepOnFailureMs = parseLife("keep_on_failure", keep_on_failure, config);
   const sortedLabels = labels && Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
-  const asked = [server_type, region, image, sortedLabels, cloud_init, enable_ipv4, enable_ipv6];
+  const asked = [server_type, region, image, sortedLabels, cloud_init, enable_ipv4, enable_ipv6, keep_on_failure];
   const specSha256 = await sha256Hex(JSON.stringify(asked.map((value) => value ?? null)));
-  return { request: checked.value, ttlMs, specSha256 };
+  return { request: checked.value, ttlMs, keepOnFailureMs, specSha256 };
+}
+
+/** A length of life that a caller asks for; null where it does not. */
+export function parseLife(
+  field: string,
+  text: string | undefined,
+  { maxAgeMs }: Pick<Config, "maxAgeMs">,
+): number | null {
+  if (text === undefined) return null;
+  const length = parseDuration(text) ?? 0;
+  if (length < LEAST_TTL_MS) throw invalidField(field, "must be at least 60s");
+  if (length > maxAgeMs) throw invalidField(field, `must be at most ${formatDuration(maxAgeMs)} (MAX_AGE)`);
+  return length;
 }

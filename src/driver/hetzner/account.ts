@@ -1,0 +1,30 @@
+import { invalidInput } from "../driver.ts";
+import { createClient, type Client, type ClientOptions } from "./client.ts";
+import { readRate, type Rate } from "./rate-limit.ts";
+
+export interface HetznerOptions extends ClientOptions {
+  /** What is known of the account behind the token; kept by whoever outlives one driver, so that it is asked once. */
+  readonly account?: Account;
+}
+
+/** What was learnt; each undefined until then. */
+export interface Account {
+  /** What `GET /pricing` said. */
+  currency?: string;
+  /** What the last answer said of the rate limit. */
+  rate?: Rate;
+}
+
+/** A client that learns the account's rate limit from every answer. */
+export const openClient = (options: HetznerOptions, account: Account): Client =>
+  createClient(options, (headers) => {
+    const rate = readRate(headers, options.now());
+    if (rate !== null) account.rate = rate;
+  });
+
+/** An id that is safe in a path: without this check `""` would ask to delete the collection (S51, P8). */
+export function checkId(id: string, field = "provider_id"): string {
+  if (!/^[1-9]\d{0,15}$/.test(id) || !Number.isSafeInteger(Number(id)))
+    throw invalidInput({ field, rule: "must be a Hetzner id: a whole number from 1 to 2^53-1" });
+  return id;
+}

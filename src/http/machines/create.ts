@@ -1,0 +1,104 @@
+import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import * as z from "zod";
+import { sha256Hex } from "../../auth/hash.ts";
+import { createMachine } from "../../lifecycle/create.ts";
+import { claimInstallation } from "../../lifecycle/installation.ts";
+import { waitWhileCreating } from "../../lifecycle/refresh.ts";
+import { checkName, idOf } from "../../machine/name.ts";
+import { healthOf } from "../../reaper/health.ts";
+import { sweep } from "../../reaper/sweep.ts";
+import { openSweep, type Scope } from "../../world.ts";
+import type { AppEnv } from "../app-env.ts";
+import { needsBody } from "../body.ts";
+import { json, problems } from "../openapi.ts";
+import { invalidField, problemOf } from "../problem.ts";
+import { wait } from "../schemas.ts";
+import { machineBody, parseMachineBody, type MachineBody } from "./body.ts";
+import { toJson } from "./json.ts";
+import { one, ownerQuery } from "./shapes.ts";
+import { ownerFor, pathOf } from "./whose.ts";
+
+const body = { content: { "application/json": { schema: machineBody } }, required: true };
+const query = ownerQuery.extend({ wait });
+const created = one.extend({
+  warning: z.string().optional().meta({ description: "the sweeps are silent; health tells more" }),
+});
+
+const put = createRoute({
+  method: "put",
+  path: "/v1/machines/{ref}",
+  summary: "Create a machine under your own name for it; a repeat is the same machine",
+  middleware: needsBody,
+  request: { params: z.object({ ref: z.string() }), query, body },
+  responses: {
+    200: json(created, "A repeat: the machine that is there"),
+    201: json(created, "A new machine"),
+    ...problems,
+  },
+});
+const post = createRoute({
+  method: "post",
+  path: "/v1/machines",
+  summary: "Create a machine under a name that is made for you",
+  middleware: needsBody,
+  request: { query, body },
+  responses: { 201: json(created, "A new machine"), ...problems },
+});
+
+/** `PUT /v1/machines/{name}` and `POST /v1/machines`. */
+export function createRoutes(app: OpenAPIHono<AppEnv>): void {
+  app.openapi(put, async (c) => {
+    const name = checkName(c.req.valid("param").ref);
+    if (!name.ok) throw invalidField(name.problem.field, name.problem.rule);
+    const { answer, isNew } = await create(c, name.value, c.req.valid("query"), c.req.valid("json"));
+    return c.json(answer, isNew ? 201 : 200);
+  });
+
+  app.openapi(post, async (c) => {
+    const name = `m-${c.get("scope").world.newUid().slice(-12)}`;
+    const { answer } = await create(c, name, c.req.valid("query"), c.req.valid("json"));
+    return c.json(answer, 201);
+  });
+}
+
+async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof query>, sent: MachineBody) {
+  const scope = c.get("scope");
+  const { config, store, world } = scope;
+  const principal = c.get("principal");
+  const owner = ownerFor(principal, asked.owner);
+  const { request, ttlMs, keepOnFailureMs, specSha256 } = await parseMachineBody(sent, config);
+  const stranger = await claimInstallation(store, config.installations);
+  if (stranger) throw problemOf(stranger);
+  const warning = await sweepIfSilent(c, scope);
+
+  const terms = {
+    provider: config.provider,
+    installation: config.installations[0],
+    credential: (await sha256Hex(config.hcloudToken)).slice(0, 16),
+    defaultTtlMs: config.defaultTtlMs,
+    creates: config.creates,
+  };
+  const account = owner === principal.owner ? principal.account : owner;
+  const command = { owner, account, name, request, specSha256, ttlMs, keepOnFailureMs, requestId: c.get("requestId") };
+  // A caller that hangs up changes nothing: what was begun is finished and recorded.
+  const work = createMachine({ ...scope, newUid: world.newUid, terms }, command);
+  c.executionCtx.waitUntil(work);
+  const result = await work;
+  if (!result.ok) throw problemOf(result.refusal);
+  const row = await waitWhileCreating({ ...scope, sleep: world.sleep }, result.row, asked.wait * 1000);
+  c.set("machine", idOf(row.uid));
+  c.set("outcome", result.isNew ? "created" : "repeated");
+  c.header("Location", pathOf(row));
+  const machine = toJson(row, scope.now());
+  return { answer: warning === null ? { machine } : { machine, warning }, isNew: result.isNew };
+}
+
+/** Where cron is dead, whoever creates pays with a small sweep, so that machines end at least as often as they begin. */
+async function sweepIfSilent(c: Context<AppEnv>, { world, config, store, now }: Scope): Promise<string | null> {
+  const { reasons } = await healthOf(store, now());
+  if (reasons.length === 0) return null;
+  const deps = { ...openSweep(world, config, c.env.DB, now()), plan: "small" as const };
+  c.executionCtx.waitUntil(sweep(deps, { startedBy: "create", dryRun: false }));
+  return `${reasons.join("; ")}: machines may outlive their leases until sweeps run again`;
+}

@@ -1,0 +1,104 @@
+import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import * as z from "zod";
+import { destroyMany } from "../../lifecycle/destroy-many.ts";
+import { destroyMachine } from "../../lifecycle/destroy.ts";
+import { keepOnFailure } from "../../lifecycle/renew.ts";
+import { parseDuration } from "../../machine/duration.ts";
+import { isLive } from "../../machine/machine.ts";
+import { idOf } from "../../machine/name.ts";
+import type { AppEnv } from "../app-env.ts";
+import { json, problems } from "../openapi.ts";
+import { invalidField, problemOf } from "../problem.ts";
+import { duration, flag, labelSelector } from "../schemas.ts";
+import { machineJson, toJson } from "./json.ts";
+import { one, ownerQuery, refParam } from "./shapes.ts";
+import { findRow, noSuchMachine, ownerFor } from "./whose.ts";
+
+const LONGEST_TOMBSTONE_MS = 86_400_000;
+
+const destroy = createRoute({
+  method: "delete",
+  path: "/v1/machines/{ref}",
+  summary: "Destroy a machine by name or id",
+  request: {
+    params: refParam,
+    query: ownerQuery.extend({
+      outcome: z.enum(["success", "failure"], "must be success or failure").optional(),
+      tombstone: duration.optional(),
+    }),
+  },
+  responses: {
+    200: json(
+      one.extend({ kept_until: z.iso.datetime().optional() }),
+      "Destroyed; or kept until then, as it was asked for",
+    ),
+    202: json(one, "It will be: the sweep goes on with it"),
+    204: { description: "There was none" },
+    ...problems,
+  },
+});
+const destroyAll = createRoute({
+  method: "delete",
+  path: "/v1/machines",
+  summary: "Destroy those of your machines that a label_selector names",
+  request: { query: ownerQuery.extend({ label_selector: labelSelector, dry_run: flag.optional() }) },
+  responses: {
+    200: json(z.object({ machines: z.array(machineJson), dry_run: z.literal(true) }), "What would be destroyed"),
+    202: json(z.object({ machines: z.array(machineJson), dry_run: z.literal(false) }), "What is being destroyed"),
+    ...problems,
+  },
+});
+
+/** `DELETE /v1/machines/{name or id}` and `DELETE /v1/machines?label_selector=`. */
+export function destroyRoutes(app: OpenAPIHono<AppEnv>): void {
+  app.openapi(destroy, async (c) => {
+    const scope = c.get("scope");
+    const { ref: which } = c.req.valid("param");
+    const { owner: asked, outcome, tombstone } = c.req.valid("query");
+    const owner = ownerFor(c.get("principal"), asked);
+    const row = await findRow(scope, c.get("principal"), which, asked);
+    if (which.by === "name" && tombstone !== undefined && (row === null || !isLive(row)))
+      await scope.store.tombstones.set(owner, which.name, scope.now() + parseTombstone(tombstone), scope.now());
+    if (row === null) {
+      // By one's own name there is nothing to destroy, which is what was wanted; an id must be right.
+      if (which.by === "name") return c.body(null, 204);
+      throw noSuchMachine();
+    }
+    c.set("machine", idOf(row.uid));
+    if (!isLive(row)) return c.json({ machine: toJson(row, scope.now()) }, 200);
+
+    const kept = outcome === "failure" ? await keepOnFailure(scope, row, c.get("requestId")) : null;
+    if (kept) {
+      c.set("outcome", "kept");
+      const machine = toJson(kept, scope.now());
+      return c.json({ machine, kept_until: machine.expires_at }, 200);
+    }
+    const work = destroyMachine(scope, row, c.get("requestId"));
+    c.executionCtx.waitUntil(work);
+    const result = await work;
+    if (!result.ok) throw problemOf(result.refusal);
+    const isGone = result.row.status === "destroyed";
+    c.set("outcome", isGone ? "destroyed" : "deleting");
+    return c.json({ machine: toJson(result.row, scope.now()) }, isGone ? 200 : 202);
+  });
+
+  app.openapi(destroyAll, async (c) => {
+    const scope = c.get("scope");
+    const { owner: asked, label_selector: labels, dry_run: dryRun = false } = c.req.valid("query");
+    if (labels.length === 0)
+      throw invalidField("label_selector", "must name at least one label: what is to be destroyed?");
+    const owner = ownerFor(c.get("principal"), asked);
+    const { rows, work } = await destroyMany(scope, { owner, labels, dryRun, requestId: c.get("requestId") });
+    c.executionCtx.waitUntil(work);
+    const machines = rows.map((row) => toJson(row, scope.now()));
+    if (dryRun) return c.json({ machines, dry_run: true as const }, 200);
+    c.set("outcome", "deleting");
+    return c.json({ machines, dry_run: false as const }, 202);
+  });
+}
+
+function parseTombstone(text: string): number {
+  const length = parseDuration(text) ?? 0;
+  if (length > 0 && length <= LONGEST_TOMBSTONE_MS) return length;
+  throw invalidField("tombstone", "must be longer than 0s and at most 1d");
+}

@@ -1,0 +1,49 @@
+import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import { refreshCreating, waitWhileCreating } from "../../lifecycle/refresh.ts";
+import { idOf } from "../../machine/name.ts";
+import type { AppEnv } from "../app-env.ts";
+import { json, problems } from "../openapi.ts";
+import { labelSelector, metaOf, paging, statuses, wait } from "../schemas.ts";
+import { toJson } from "./json.ts";
+import { many, one, ownerQuery, refParam } from "./shapes.ts";
+import { findRow, noSuchMachine, ownerFor } from "./whose.ts";
+
+const list = createRoute({
+  method: "get",
+  path: "/v1/machines",
+  summary: "List your machines, live ones unless `status` asks for others",
+  request: { query: ownerQuery.extend({ ...paging, label_selector: labelSelector.default([]), status: statuses }) },
+  responses: { 200: json(many, "One page"), ...problems },
+});
+const get = createRoute({
+  method: "get",
+  path: "/v1/machines/{ref}",
+  summary: "Get a machine by name or id",
+  request: { params: refParam, query: ownerQuery.extend({ wait }) },
+  responses: { 200: json(one, "The live machine of that name, else the last"), ...problems },
+});
+
+/** `GET /v1/machines` and `GET /v1/machines/{name or id}`. */
+export function readRoutes(app: OpenAPIHono<AppEnv>): void {
+  app.openapi(list, async (c) => {
+    const scope = c.get("scope");
+    const { page, per_page: perPage, label_selector: labels, status, owner: asked } = c.req.valid("query");
+    const principal = c.get("principal");
+    const owner = principal.isAdmin && asked === undefined ? null : ownerFor(principal, asked);
+    const { rows, total } = await scope.store.machines.list({ owner, statuses: status, labels, page, perPage });
+    const fresh = await refreshCreating(scope, rows);
+    const now = scope.now();
+    return c.json({ machines: fresh.map((row) => toJson(row, now)), meta: metaOf(page, perPage, total) }, 200);
+  });
+
+  app.openapi(get, async (c) => {
+    const scope = c.get("scope");
+    const asked = c.req.valid("query");
+    const row = await findRow(scope, c.get("principal"), c.req.valid("param").ref, asked.owner);
+    if (row === null) throw noSuchMachine();
+    c.set("machine", idOf(row.uid));
+    const [fresh = row] = await refreshCreating(scope, [row]);
+    const waited = await waitWhileCreating({ ...scope, sleep: scope.world.sleep }, fresh, asked.wait * 1000);
+    return c.json({ machine: toJson(waited, scope.now()) }, 200);
+  });
+}

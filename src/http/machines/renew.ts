@@ -1,0 +1,43 @@
+import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import * as z from "zod";
+import { renewMachine } from "../../lifecycle/renew.ts";
+import { idOf } from "../../machine/name.ts";
+import type { AppEnv } from "../app-env.ts";
+import { needsBody } from "../body.ts";
+import { json, problems } from "../openapi.ts";
+import { problemOf } from "../problem.ts";
+import { duration } from "../schemas.ts";
+import { parseLife } from "./body.ts";
+import { toJson } from "./json.ts";
+import { one, ownerQuery, refParam } from "./shapes.ts";
+import { findRow, noSuchMachine } from "./whose.ts";
+
+const renew = createRoute({
+  method: "post",
+  path: "/v1/machines/{ref}/renew",
+  summary: "Move a machine's end to `ttl` from now, within its `max_until`",
+  middleware: needsBody,
+  request: {
+    params: refParam,
+    query: ownerQuery,
+    body: { content: { "application/json": { schema: z.strictObject({ ttl: duration }) } }, required: true },
+  },
+  responses: { 200: json(one, "Its lease as it is now; never earlier than it was"), ...problems },
+});
+
+/** `POST /v1/machines/{name or id}/renew`. */
+export function renewRoutes(app: OpenAPIHono<AppEnv>): void {
+  app.openapi(renew, async (c) => {
+    const scope = c.get("scope");
+    const row = await findRow(scope, c.get("principal"), c.req.valid("param").ref, c.req.valid("query").owner);
+    if (row === null) throw noSuchMachine();
+    c.set("machine", idOf(row.uid));
+    const ttlMs = parseLife("ttl", c.req.valid("json").ttl, scope.config) ?? 0;
+    const work = renewMachine(scope, row, ttlMs, c.get("requestId"));
+    c.executionCtx.waitUntil(work);
+    const result = await work;
+    if (!result.ok) throw problemOf(result.refusal);
+    c.set("outcome", "renewed");
+    return c.json({ machine: toJson(result.row, scope.now()) }, 200);
+  });
+}

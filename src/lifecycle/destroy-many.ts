@@ -1,0 +1,33 @@
+import type { MachineRow } from "../machine/machine.ts";
+import type { SelectorTerm } from "../machine/selector.ts";
+import { destroyMachine } from "./destroy.ts";
+import type { Deps } from "./lifecycle.ts";
+
+/** As many as one call may mean; a further call means the rest. */
+const MOST = 500;
+/** As many as one invocation can also see to by itself; the sweep does the others. */
+const AT_ONCE = 8;
+
+/**
+ * Destroys one owner's machines that carry these labels. The word is written down for all of them at once; `work` sees to the
+ * first few, and the sweep to the rest. A dry run names them and changes nothing.
+ */
+export async function destroyMany(
+  deps: Deps,
+  order: { owner: string; labels: readonly SelectorTerm[]; dryRun: boolean; requestId: string },
+): Promise<{ rows: readonly MachineRow[]; work: Promise<unknown> }> {
+  const { machines } = deps.store;
+  const filter = { owner: order.owner, statuses: [], labels: order.labels, page: 1, perPage: MOST };
+  const { rows } = await machines.list(filter);
+  if (order.dryRun) return { rows, work: Promise.resolve() };
+  const marked = await machines.requestDestroyAll(
+    rows.map(({ uid }) => uid),
+    deps.now(),
+    order.requestId,
+  );
+  return { rows: marked, work: destroyInTurn(deps, marked.slice(0, AT_ONCE), order.requestId) };
+}
+
+async function destroyInTurn(deps: Deps, rows: readonly MachineRow[], requestId: string): Promise<void> {
+  for (const row of rows) await destroyMachine(deps, row, requestId);
+}

@@ -1,0 +1,75 @@
+import { DriverError } from "../driver/driver.ts";
+import { LABEL } from "../machine/labels.ts";
+import { formatDuration } from "../machine/duration.ts";
+import type { MachineRow } from "../machine/machine.ts";
+import type { Deps, Refusal } from "./lifecycle.ts";
+
+export type RenewResult =
+  | { readonly ok: true; readonly row: MachineRow }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/**
+ * Moves a lease's end to `ttlMs` from now, never earlier than it is and never past `max_until`. The row decides, in one guarded
+ * statement; then the label follows, which the sweep repeats until it has. Of a renewal and the end exactly one wins.
+ */
+export async function renewMachine(
+  deps: Deps,
+  row: MachineRow,
+  ttlMs: number,
+  requestId: string,
+): Promise<RenewResult> {
+  const now = deps.now();
+  const until = now + ttlMs;
+  if (until > row.maxUntil) {
+    const longest = formatDuration(Math.max(0, Math.floor((row.maxUntil - now) / 1000) * 1000));
+    const rule = `must be at most ${longest}: this machine may live until ${new Date(row.maxUntil).toISOString()}`;
+    return {
+      ok: false,
+      refusal: { code: "invalid_input", message: `\`ttl\` ${rule}.`, next: NEXT, problem: { field: "ttl", rule } },
+    };
+  }
+  const renewed = await deps.store.machines.renew(row.uid, now, until, requestId);
+  if (renewed) {
+    await tellLabel(deps, renewed);
+    return { ok: true, row: renewed };
+  }
+  const current = await deps.store.machines.byUid(row.uid);
+  const isAlive =
+    current !== null && (current.phase === "requested" || current.phase === "active") && current.expiresAt > now;
+  // It lives at least that long already: what was asked for is so.
+  return isAlive ? { ok: true, row: current } : { ok: false, refusal: EXPIRED };
+}
+
+const NEXT = "Ask for less, or create another machine.";
+const EXPIRED: Refusal = {
+  code: "expired",
+  message: "The lease has ended; an ended one is never brought back.",
+  next: "Create a machine anew.",
+};
+
+/**
+ * Keeps a machine after its job failed, for as long as it was asked with, counted from now and within `max_until`. Null when
+ * there is nothing to keep: it was not asked for, or the machine is at its end.
+ */
+export async function keepOnFailure(deps: Deps, row: MachineRow, requestId: string): Promise<MachineRow | null> {
+  if (row.keepOnFailureMs === null) return null;
+  const now = deps.now();
+  const until = Math.min(now + row.keepOnFailureMs, row.maxUntil);
+  const kept = await deps.store.machines.keep(row.uid, now, until, requestId);
+  if (kept) await tellLabel(deps, kept);
+  return kept;
+}
+
+/** Writes a row's end to the machine's label. False where that could not be done now: settle repeats it until it has. */
+export async function tellLabel({ store, extras }: Pick<Deps, "store" | "extras">, row: MachineRow): Promise<boolean> {
+  const { uid, providerId, expiresAt } = row;
+  if (providerId === null || extras.relabel === undefined) return false;
+  try {
+    await extras.relabel(providerId, { [LABEL.expires]: String(Math.floor(expiresAt / 1000)) });
+  } catch (error) {
+    if (error instanceof DriverError) return false;
+    throw error;
+  }
+  await store.machines.markLabelled([{ uid, expiresAt }]);
+  return true;
+}

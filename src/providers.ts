@@ -1,0 +1,41 @@
+import { Misconfigured, type SweepConfig } from "./config.ts";
+import type { Provider } from "./driver/extras.ts";
+import type { Account } from "./driver/hetzner/account.ts";
+import { createHetznerExtras } from "./driver/hetzner/extras.ts";
+import { createHetznerDriver } from "./driver/hetzner/hetzner.ts";
+import { createMemoryDriver, createMemoryExtras, emptyCloud } from "./driver/memory.ts";
+
+/** What a cloud is opened with. */
+export interface ProviderWorld {
+  readonly fetch: (input: string, init: RequestInit) => Promise<Response>;
+  readonly now: () => number;
+}
+
+/**
+ * The clouds by the name that `PROVIDER` gives them. What they may remember from one request to the next (an
+ * account's currency, a cloud that exists only here) lives as long as this registry.
+ */
+export function createProviders(): (config: SweepConfig, world: ProviderWorld) => Provider {
+  const cloud = emptyCloud();
+  const accounts = new Map<string, Account>();
+  const accountOf = (key: string): Account => {
+    const known = accounts.get(key) ?? {};
+    accounts.set(key, known);
+    return known;
+  };
+  const providers: Readonly<Record<string, (config: SweepConfig, world: ProviderWorld) => Provider>> = {
+    hetzner: ({ hcloudToken: token, hcloudEndpoint: endpoint }, world) => {
+      const options = { ...world, token, endpoint, account: accountOf(`${endpoint} ${token}`) };
+      return { driver: createHetznerDriver(options), extras: createHetznerExtras(options) };
+    },
+    memory: (_config, { now }) => ({
+      driver: createMemoryDriver({ now, cloud }),
+      extras: createMemoryExtras({ cloud }),
+    }),
+  };
+  return (config, world) => {
+    const open = Object.hasOwn(providers, config.provider) ? providers[config.provider] : undefined;
+    if (open === undefined) throw new Misconfigured("PROVIDER", `must be one of ${Object.keys(providers).join(", ")}`);
+    return open(config, world);
+  };
+}

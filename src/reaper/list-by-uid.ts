@@ -1,0 +1,22 @@
+import { DriverError } from "../driver/driver.ts";
+import { ourSelector } from "../machine/decide.ts";
+import { LABEL } from "../machine/labels.ts";
+import type { Machine, MachineRow } from "../machine/machine.ts";
+import type { PhaseDeps } from "./phase.ts";
+
+/**
+ * The machines of up to fifty rows, in one list. A failure is no proof of anything, and is told beside what was read before
+ * it; nor is absence from a whole list.
+ */
+export async function listByUid(
+  { driver, rules }: Pick<PhaseDeps, "driver" | "rules">,
+  rows: readonly MachineRow[],
+): Promise<{ machines: readonly Machine[]; failure: string | null }> {
+  const selector = ourSelector(rules.installations, { [LABEL.uid]: rows.map(({ uid }) => uid) });
+  try {
+    return { machines: await driver.list(selector), failure: null };
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    return { machines: error.partial ?? [], failure: error.message };
+  }
+}

@@ -1,0 +1,127 @@
+import { isGone } from "../lifecycle/destroy.ts";
+import { backOffMs } from "../lifecycle/lifecycle.ts";
+import { tellLabel } from "../lifecycle/renew.ts";
+import { decide, isSame, isSecondLook } from "../machine/decide.ts";
+import type { Machine, MachineRow } from "../machine/machine.ts";
+import { listByUid } from "./list-by-uid.ts";
+import { messageOf, type PhaseDeps } from "./phase.ts";
+import type { Item, PhaseReport } from "./report.ts";
+
+/** As many as one list call can answer for. */
+const BATCH = 50;
+/** What a batch still writes after its reads, however large it is. */
+const RECORDS = 12;
+/** So long after it agreed to delete a machine, a provider that still shows it alive has not done so. */
+const DELETE_MS = 60_000;
+
+/** What became of one row. */
+interface Settled {
+  readonly row: MachineRow;
+  readonly act: "observe" | "close" | "fail" | "doom" | "again" | "label" | "wait" | "missing";
+  readonly reason: string;
+  readonly machine?: Machine;
+  readonly failed?: boolean;
+}
+
+/**
+ * Follows creates and destroys to their end. A row whose machine is found is that machine's; one whose machine never came is
+ * failed after `LAUNCH_DEADLINE` and a second look, tombstone and all; a machine that does not run by then is destroyed with the
+ * reason kept. A deletion that the provider agreed to is proven by asking for the id. A label that is behind its lease is
+ * written again.
+ */
+export async function settle(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase">> {
+  const { store, budget } = deps;
+  const now = deps.now();
+  const rows = await store.machines.unsettled(now, BATCH);
+  if (rows.length === 0) return { items: [], failure: null };
+  if (!budget.allows({ fetches: 1, statements: RECORDS }))
+    return { items: rows.map((row) => toItem(row, "remaining", "budget")), failure: null };
+
+  const { machines, failure } = await listByUid(deps, rows);
+  const done: Settled[] = [];
+  const items: Item[] = [];
+  for (const row of rows) {
+    const seen = machines.find(
+      (machine) => isSame(row, machine) && (row.providerId ?? machine.providerId) === machine.providerId,
+    );
+    if (!budget.allows({ fetches: 3, statements: RECORDS }) || !(await deps.mayGoOn())) {
+      items.push(toItem(row, "remaining", "budget"));
+      continue;
+    }
+    const one = await judge(deps, row, seen ?? null, failure === null);
+    done.push(one);
+    const isSettled = ["observe", "close", "fail", "label"].includes(one.act);
+    items.push(toItem(row, isSettled ? "settled" : one.failed ? "error" : "kept", one.reason));
+  }
+  await write(deps, done, now);
+  return { items, failure };
+}
+
+async function judge(deps: PhaseDeps, row: MachineRow, seen: Machine | null, isWhole: boolean): Promise<Settled> {
+  const now = deps.now();
+  try {
+    if (row.deleteAcceptedAt !== null) return await proveGone(deps, row, seen);
+    if (seen === null) {
+      const isOver =
+        isWhole && now > row.requestedAt + deps.rules.launchDeadlineMs && isSecondLook(row.missingSince, now);
+      // With an id it is only a list that does not show it, and nothing follows from that; without one nothing else can tell.
+      if (row.providerId === null && isOver) return { row, act: "fail", reason: "launch_failed" };
+      return { row, act: row.providerId === null ? "missing" : "wait", reason: "not_seen_yet" };
+    }
+    const { act, reason } = decide(row, seen, now, deps.rules);
+    if (act === "destroy") return { row, act: "doom", reason, machine: seen };
+    if (row.phase === "active" && row.labelExpiresAt !== row.expiresAt) {
+      if (await tellLabel(deps, row)) return { row, act: "label", reason: "label", machine: seen };
+      return { row, act: "wait", reason: "the label could not be written", failed: true };
+    }
+    return { row, act: "observe", reason: seen.status, machine: seen };
+  } catch (error) {
+    return { row, act: "wait", reason: messageOf(error), failed: true };
+  }
+}
+
+/** The provider agreed to delete it: gone when it has nothing of that id, to be deleted again when it stays alive. */
+async function proveGone({ driver, now }: PhaseDeps, row: MachineRow, seen: Machine | null): Promise<Settled> {
+  if (seen === null && row.providerId !== null && (await isGone(driver, row.providerId)))
+    return { row, act: "close", reason: "gone" };
+  const isStale = row.deleteAcceptedAt !== null && now() - row.deleteAcceptedAt > DELETE_MS;
+  if (seen !== null && seen.status !== "deleting" && isStale) return { row, act: "again", reason: "still_there" };
+  return { row, act: "wait", reason: "dying" };
+}
+
+async function write({ store }: PhaseDeps, done: readonly Settled[], now: number): Promise<void> {
+  const { machines: table } = store;
+  const those = (...acts: Settled["act"][]) => done.filter(({ act }) => acts.includes(act));
+  const sightings = those("observe", "label", "doom").flatMap(({ row, machine }) =>
+    machine ? [{ uid: row.uid, machine }] : [],
+  );
+  await table.observe(sightings, now);
+  await table.claimDestroy(
+    those("doom").map(({ row, reason }) => ({ uid: row.uid, reason, expiresAt: row.expiresAt })),
+    now,
+  );
+  await table.fail(those("fail").map(toEnding), now);
+  await table.markDestroyed(those("close").map(toEnding), now);
+  await table.unmarkAccepted(those("again").map(({ row }) => row.uid));
+  await table.note(
+    "missing",
+    those("missing").map(({ row }) => row.uid),
+    now,
+  );
+  await table.retryLater(
+    those("wait").map(({ row, reason, failed = false }) => ({
+      uid: row.uid,
+      error: failed ? reason : null,
+      nextTryAt: failed ? now + backOffMs(row.attempts) : now,
+      failed,
+    })),
+  );
+}
+
+const toEnding = ({ row, reason }: Settled) => ({ uid: row.uid, reason });
+const toItem = ({ uid, providerId }: MachineRow, outcome: Item["outcome"], reason: string): Item => ({
+  uid,
+  providerId,
+  outcome,
+  reason,
+});

@@ -1,0 +1,129 @@
+import type { MachineRow, Status } from "../machine/machine.ts";
+import { parseRows, sql, type Sql } from "./db.ts";
+import { eventsOfEndings } from "./events.ts";
+import { LIVE } from "./machine-filter.ts";
+import { machineRow } from "./machine-row.ts";
+
+/** A row's end and why; a reason that the row has already stays. */
+export interface Ending {
+  readonly uid: string;
+  readonly reason: string;
+}
+
+/** An end that was decided over a lease as it was read: if it has been renewed since, it is not decided. */
+export interface Doom extends Ending {
+  readonly expiresAt: number;
+}
+
+/** How rows of `machines` end. Every method says what it is guarded by; `fenced` is one more condition on what sweeps write. */
+export function createMachineEndings(db: Sql, fenced: string, readOnly: boolean) {
+  /** The last change of rows, and the events that tell of it. */
+  async function end(
+    phase: "destroyed" | "failed" | "disowned",
+    status: Status,
+    ended: readonly Ending[],
+    now: number,
+    guard = LIVE,
+  ): Promise<void> {
+    if (ended.length === 0) return;
+    const endings = JSON.stringify(ended);
+    await db.batch([
+      eventsOfEndings(phase, endings, now, `${guard}${fenced}`),
+      sql(
+        `UPDATE machines SET phase = '${phase}', status = '${status}', destroyed_at = ?2, next_try_at = NULL,
+           reason = coalesce(reason, ending.value ->> 'reason')
+         FROM json_each(?1) AS ending WHERE uid = ending.value ->> 'uid' AND ${guard}${fenced}`,
+        endings,
+        now,
+      ),
+    ]);
+  }
+
+  async function requestDestroyAll(uids: readonly string[], now: number, requestId: string): Promise<MachineRow[]> {
+    if (uids.length === 0) return [];
+    const list = JSON.stringify(uids);
+    const [, rows] = await db.batch([
+      sql(
+        `INSERT INTO events (at, uid, owner, event, request_id) SELECT ?2, uid, owner, 'destroy_requested', ?3 FROM machines
+         WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE} AND destroy_requested_at IS NULL`,
+        list,
+        now,
+        requestId,
+      ),
+      sql(
+        `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = 'requested', next_try_at = NULL,
+           destroy_requested_at = coalesce(destroy_requested_at, ?2), expires_at = min(expires_at, ?2)
+         WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE} RETURNING *`,
+        list,
+        now,
+      ),
+    ]);
+    return parseRows(machineRow, rows ?? []);
+  }
+
+  return {
+    /** Ends machines that never came to be. Guarded by `requested`. */
+    fail: (ended: readonly Ending[], now: number) => end("failed", "destroyed", ended, now, "phase = 'requested'"),
+
+    /** Closes rows whose machine is proven gone. Guarded by being live. */
+    markDestroyed: (ended: readonly Ending[], now: number) => end("destroyed", "destroyed", ended, now),
+
+    /** Gives up rows whose machine is no longer the one that was recorded. Guarded by being live. */
+    disown: (ended: readonly Ending[], now: number) => end("disowned", "unknown", ended, now),
+
+    /**
+     * The owner's word that this uid shall not live: a tombstone from now on, whatever lands later. Guarded by being live.
+     * The lease ends with it, so that the sweep takes it up where this request cannot finish.
+     */
+    requestDestroy: async (uid: string, now: number, requestId: string): Promise<MachineRow | null> =>
+      (await requestDestroyAll([uid], now, requestId))[0] ?? null,
+
+    /** The same of many; answers the rows that took it. */
+    requestDestroyAll,
+
+    /**
+     * Claims machines for destruction, writing down why; the lease ends with it. Guarded by being live, and by the lease as it
+     * was decided over, so that of a renewal and a claim exactly one wins. Answers the uids that were won.
+     */
+    async claimDestroy(doomed: readonly Doom[], now: number): Promise<ReadonlySet<string>> {
+      if (doomed.length === 0) return new Set();
+      const rows = await db.rows(
+        sql(
+          `UPDATE machines SET phase = 'destroying', status = 'deleting', expires_at = min(expires_at, ?2),
+             reason = coalesce(reason, doom.value ->> 'reason')
+           FROM json_each(?1) AS doom
+           WHERE uid = doom.value ->> 'uid' AND expires_at = doom.value ->> 'expiresAt' AND ${LIVE}${fenced} RETURNING *`,
+          JSON.stringify(doomed),
+          now,
+        ),
+      );
+      // A store that writes nothing wins what it would have won, as far as it can know.
+      const won = readOnly ? doomed : parseRows(machineRow, rows);
+      return new Set(won.map(({ uid }) => uid));
+    },
+
+    /** The provider has agreed to delete these; that they are gone is to be proven from the next tick on. Guarded by `destroying`. */
+    async markAccepted(uids: readonly string[], now: number): Promise<void> {
+      if (uids.length === 0) return;
+      await db.rows(
+        sql(
+          `UPDATE machines SET delete_accepted_at = ?2, next_try_at = ?2 + 1, attempts = 0, last_error = NULL
+           WHERE uid IN (SELECT value FROM json_each(?1)) AND phase = 'destroying'${fenced}`,
+          JSON.stringify(uids),
+          now,
+        ),
+      );
+    },
+
+    /** Those that the provider agreed to delete and still shows: to be deleted again. */
+    async unmarkAccepted(uids: readonly string[]): Promise<void> {
+      if (uids.length === 0) return;
+      await db.rows(
+        sql(
+          `UPDATE machines SET delete_accepted_at = NULL WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}${fenced}`,
+          JSON.stringify(uids),
+        ),
+      );
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import type { MachineRow } from "../machine/machine.ts";
+import { parseFirst, sql, type Sql } from "./db.ts";
+import { eventIf, type EventName } from "./events.ts";
+import { machineRow } from "./machine-row.ts";
+
+/** Alive, nobody's to destroy, and not at its end: the only rows whose lease may change. */
+const RENEWABLE = "phase IN ('requested', 'active') AND destroy_requested_at IS NULL AND expires_at > ?2";
+
+/** How leases of `machines` change: each by one guarded UPDATE, so that of a renewal and an end exactly one wins. */
+export function createMachineLeases(db: Sql, fenced: string) {
+  async function move(uid: string, now: number, to: number, guard: string, event: EventName, requestId: string) {
+    const condition = `${RENEWABLE} AND ?3 <= max_until${guard}`;
+    const [rows] = await db.batch([
+      sql(`UPDATE machines SET expires_at = ?3 WHERE uid = ?1 AND ${condition} RETURNING *`, uid, now, to),
+      eventIf({ uid, at: now, event, requestId }, "changes() > 0"),
+    ]);
+    return parseFirst(machineRow, rows ?? []);
+  }
+
+  return {
+    /** Moves a lease's end later. Null where it may not: ended, claimed, past `max_until`, or later already. */
+    renew: (uid: string, now: number, until: number, requestId: string): Promise<MachineRow | null> =>
+      move(uid, now, until, " AND ?3 > expires_at", "renewed", requestId),
+
+    /** Moves a lease's end, either way: what its owner asked to keep after a failure. Null where it may not. */
+    keep: (uid: string, now: number, until: number, requestId: string): Promise<MachineRow | null> =>
+      move(uid, now, until, "", "kept", requestId),
+
+    /** The label at the provider tells of these leases now. Guarded by the lease as it was written there. */
+    async markLabelled(told: readonly { uid: string; expiresAt: number }[]): Promise<void> {
+      if (told.length === 0) return;
+      await db.rows(
+        sql(
+          `UPDATE machines SET label_expires_at = told.value ->> 'expiresAt', next_try_at = NULL FROM json_each(?1) AS told
+           WHERE uid = told.value ->> 'uid' AND expires_at = told.value ->> 'expiresAt' AND phase = 'active'${fenced}`,
+          JSON.stringify(told),
+        ),
+      );
+    },
+  };
+}

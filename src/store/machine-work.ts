@@ -1,0 +1,111 @@
+import * as z from "zod";
+import type { MachineRow } from "../machine/machine.ts";
+import { parseRows, sql, type Sql } from "./db.ts";
+import { LIVE } from "./machine-filter.ts";
+import { machineRow } from "./machine-row.ts";
+
+/** Nobody is trying, nothing backs off. A day is longer than any back-off, so a later mark is a clock's mistake. */
+const FREE = "(next_try_at IS NULL OR next_try_at <= ?1 OR next_try_at > ?1 + 86400000)";
+/** As the index `machines_unsettled` has it. */
+const UNSETTLED = `(phase IN ('requested', 'destroying')
+  OR (phase = 'active' AND (status = 'creating' OR label_expires_at IS NOT expires_at)))`;
+
+/** What of `machines` is to be worked on, and who does it when. `fenced` is a condition on what sweeps write. */
+export function createMachineWork(db: Sql, fenced: string) {
+  return {
+    /**
+     * Live rows whose end has come and whose deletion the provider has not accepted, from behind `after` on: oldest end first,
+     * and behind them those that failed before. Those that are being tried or back off wait.
+     */
+    async due(now: number, limit: number, after: MachineRow | null): Promise<MachineRow[]> {
+      const rows = await db.rows(
+        sql(
+          `SELECT * FROM machines WHERE ${LIVE} AND expires_at <= ?1 AND delete_accepted_at IS NULL AND ${FREE}
+             AND (attempts > 0, expires_at, uid) > (?3, ?4, ?5)
+           ORDER BY attempts > 0, expires_at, uid LIMIT ?2`,
+          now,
+          limit,
+          Number((after?.attempts ?? 0) > 0),
+          after?.expiresAt ?? 0,
+          after?.uid ?? "",
+        ),
+      );
+      return parseRows(machineRow, rows);
+    },
+
+    /** Rows of a create or a destroy that is not known to its end, or whose label is behind; longest waiting first. */
+    async unsettled(now: number, limit: number): Promise<MachineRow[]> {
+      const rows = await db.rows(
+        sql(
+          `SELECT * FROM machines WHERE ${UNSETTLED} AND ${FREE} AND (expires_at > ?1 OR delete_accepted_at IS NOT NULL)
+           ORDER BY next_try_at, uid LIMIT ?2`,
+          now,
+          limit,
+        ),
+      );
+      return parseRows(machineRow, rows);
+    },
+
+    /** Takes the one right to try the create of a row whose last try ended or was given up. */
+    async claimCreate(uid: string, now: number, tryingUntil: number): Promise<boolean> {
+      const claimed = await db.rows(
+        sql(
+          `UPDATE machines SET next_try_at = ?2 WHERE uid = ?3 AND phase = 'requested' AND ${FREE} RETURNING uid`,
+          now,
+          tryingUntil,
+          uid,
+        ),
+      );
+      return claimed.length > 0;
+    },
+
+    /** Takes the one right to look at machines that nobody has looked at since `before`. Answers those that were won. */
+    async claimLook(uids: readonly string[], now: number, before: number): Promise<string[]> {
+      const rows = await db.rows(
+        sql(
+          `UPDATE machines SET looked_at = ?2
+           WHERE uid IN (SELECT value FROM json_each(?1)) AND coalesce(looked_at, 0) <= ?3 RETURNING uid`,
+          JSON.stringify(uids),
+          now,
+          before,
+        ),
+      );
+      return parseRows(z.object({ uid: z.string() }), rows).map(({ uid }) => uid);
+    },
+
+    /** A call could not finish what it began: the next call, or the next sweep, may go on at once. */
+    async giveBack(uid: string, error: string, now: number): Promise<void> {
+      await db.rows(
+        sql(`UPDATE machines SET last_error = ?2, next_try_at = ?3 WHERE uid = ?1 AND ${LIVE}`, uid, error, now),
+      );
+    },
+
+    /** A sweep has done for now with these, and leaves each alone until its `nextTryAt`; a failed one counts. */
+    async retryLater(
+      tries: readonly { uid: string; error: string | null; nextTryAt: number; failed: boolean }[],
+    ): Promise<void> {
+      if (tries.length === 0) return;
+      await db.rows(
+        sql(
+          `UPDATE machines SET attempts = attempts + (try.value ->> 'failed'), last_error = try.value ->> 'error',
+             next_try_at = try.value ->> 'nextTryAt'
+           FROM json_each(?1) AS try WHERE uid = try.value ->> 'uid' AND ${LIVE}${fenced}`,
+          JSON.stringify(tries),
+        ),
+      );
+    },
+
+    /** Writes down that these were seen to be missing, or another machine, for the first time: how long has that been so? */
+    async note(what: "missing" | "mismatched", uids: readonly string[], now: number): Promise<void> {
+      if (uids.length === 0) return;
+      await db.rows(
+        sql(
+          `UPDATE machines SET ${what}_since = coalesce(${what}_since, ?2)
+           WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}${fenced}`,
+          JSON.stringify(uids),
+          now,
+        ),
+      );
+    },
+  };
+}
