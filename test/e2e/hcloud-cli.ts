@@ -22,7 +22,7 @@ export function hasHcloud(): boolean {
 export function hcloud(url: string, args: string[], input = ""): Promise<Ended> {
   const options = { env: environment(url), timeout: TIMEOUT_MS };
   return new Promise((resolve, reject) => {
-    const child = execFile("hcloud", ["--poll-interval", "50ms", ...args], options, (error, stdout, stderr) => {
+    const child = execFile("hcloud", ["--poll-interval", "10ms", ...args], options, (error, stdout, stderr) => {
       if (error === null) resolve({ code: 0, stdout, stderr });
       else if (typeof error.code === "number") resolve({ code: error.code, stdout, stderr });
       else reject(error);

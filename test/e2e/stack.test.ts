@@ -51,7 +51,7 @@ describe("the built Worker in workerd, with D1 and the simulator on real sockets
     await call(stack, "PUT", "/v1/machines/a", { ...BODY, ttl: "60s" });
     expect(await stack.tick(Date.now() + 2 * MINUTE_MS)).toMatchObject({
       outcome: "ok",
-      phases: [{ phase: "expire", destroyed: [{ reason: "expired" }] }, { phase: "reap" }],
+      phases: [{ phase: "expire", destroyed: [{ reason: "expired" }] }, { phase: "reap" }, { phase: "settle" }],
     });
     expect(controlsOf(stack).state().servers).toEqual([]);
     const healthz = await fetch(`${stack.url}/healthz`);
@@ -69,6 +69,23 @@ describe("the built Worker in workerd, with D1 and the simulator on real sockets
   it("answers twenty parallel creates of one name with one machine", async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => call(stack, "PUT", "/v1/machines/a", BODY)));
     expect(new Set(answers.map(({ body }) => JSON.stringify(body).match(/mch_[0-9a-f-]+/)?.[0])).size).toBe(1);
+    expect(controlsOf(stack).state().servers).toHaveLength(1);
+  });
+
+  it("S158: makes and records the machine of a caller that hung up during the create", async () => {
+    controlsOf(stack).fault({ method: "POST", path: "^/v1/servers$", delay_ms: 300 });
+    const signal = AbortSignal.timeout(100);
+    const hungUp = fetch(`${stack.url}/v1/machines/a`, {
+      method: "PUT",
+      headers: { Authorization: "Bearer e2e-admin" },
+      body: JSON.stringify(BODY),
+      signal,
+    });
+    await expect(hungUp).rejects.toThrow();
+    await expect
+      .poll(async () => (await call(stack, "GET", "/v1/machines/a")).body, { timeout: 10_000 })
+      .toMatchObject({ machine: { status: "running" } });
+    expect((await call(stack, "PUT", "/v1/machines/a", BODY)).status).toBe(200);
     expect(controlsOf(stack).state().servers).toHaveLength(1);
   });
 

@@ -7,7 +7,7 @@ const servers = (mayfly: Mayfly) => mayfly.simulator.state().servers;
 const POST_SERVERS = { method: "POST", path: "^/v1/servers$" };
 
 describe("a repeat", () => {
-  it("P20: is the same machine, is not renewed by it, and asks the provider for nothing", async () => {
+  it("P20, S39: is the same machine, is not renewed by it, and asks the provider for nothing", async () => {
     const mayfly = createMayfly();
     const first = machineIn(await put(mayfly, "box", { ...BODY, ttl: "10m" }));
     mayfly.advance(MINUTE);
@@ -17,7 +17,7 @@ describe("a repeat", () => {
     expect(posts(mayfly)).toBe(1);
   });
 
-  it("with another body is a spec_mismatch and changes nothing; defaults are not expanded", async () => {
+  it("P30: with another body is a spec_mismatch and changes nothing; defaults are not expanded", async () => {
     const mayfly = createMayfly();
     await put(mayfly);
     const others = [
@@ -32,7 +32,7 @@ describe("a repeat", () => {
     expect(servers(mayfly)).toHaveLength(1);
   });
 
-  it("twenty at once yield one server and twenty answers with one id", async () => {
+  it("P23: twenty at once yield one server and twenty answers with one id", async () => {
     const mayfly = createMayfly();
     const answers = await Promise.all(Array.from({ length: 20 }, () => put(mayfly)));
     expect(new Set(answers.map((answer) => machineIn(answer).id)).size).toBe(1);
@@ -64,7 +64,7 @@ describe("case 14: a lost answer", () => {
     expect(servers(mayfly)).toHaveLength(1);
   });
 
-  it("with the look-up failing too is a 503 that says when to repeat, and the repeat adopts it", async () => {
+  it("S40, P31, P43: with the look-up failing too is a 503 that says when to repeat, and the repeat adopts it", async () => {
     const mayfly = createMayfly();
     mayfly.simulator.fault({ ...POST_SERVERS, drop: "after" });
     mayfly.simulator.fault({ method: "GET", path: "^/v1/servers$", status: 503, code: "unavailable", message: "down" });
@@ -126,7 +126,7 @@ describe("a refusal", () => {
     ["a spec that the provider does not like", 422, "invalid_input", 422, "invalid_input"],
   ];
   it.each(refusals)(
-    "%s is answered as what it is, and the name is free again",
+    "S42: %s is answered as what it is, and the name is free again",
     async (_what, status, code, ours, problem) => {
       const mayfly = createMayfly();
       mayfly.simulator.fault({ ...POST_SERVERS, status, code, message: "because" });
@@ -142,7 +142,7 @@ describe("a refusal", () => {
     },
   );
 
-  it("because a stranger holds the name at the provider leaves the stranger alone", async () => {
+  it("P27: because a stranger holds the name at the provider leaves the stranger alone", async () => {
     const mayfly = createMayfly();
     await put(mayfly);
     const name = servers(mayfly)[0]?.name ?? "";

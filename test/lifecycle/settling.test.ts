@@ -41,7 +41,7 @@ describe("a create that nobody repeats", () => {
     expect((await put(mayfly)).status).toBe(201);
   });
 
-  it("case 18: whose machine does not run by LAUNCH_DEADLINE is destroyed, with the reason kept", async () => {
+  it("S44, case 4, case 18: whose start failed, and so does not run by LAUNCH_DEADLINE is destroyed, with the reason kept", async () => {
     const mayfly = createMayfly();
     mayfly.simulator.fault({ ...POST_SERVERS, action_error: true });
     await put(mayfly, "box", { ttl: "2h" });
@@ -156,7 +156,7 @@ describe("a destroy", () => {
     expect((await put(mayfly)).status).toBe(201);
   });
 
-  it("case 4: that the provider agreed to and did not carry out is repeated", async () => {
+  it("that the provider agreed to and did not carry out is repeated", async () => {
     const mayfly = createMayfly();
     await put(mayfly);
     mayfly.advance(MINUTE);

@@ -36,7 +36,19 @@ export function listActionsOfServer(call: Call, record: ServerRecord): Reply {
 
 /** `GET /actions/{id}`, also under `/servers/actions/{id}`. Source: Hetzner API, Actions. */
 export function getAction(call: Call): Reply {
-  const action = call.world.actions.get(call.ids.at(-1) ?? 0);
+  return answer(call, call.world.actions.get(call.ids[0] ?? 0));
+}
+
+/** `GET /servers/{id}/actions/{action_id}`: deprecated, still answered. Source: Hetzner API, Server Actions. */
+export function getActionOfServer(call: Call, record: ServerRecord): Reply {
+  const [, wanted] = call.ids;
+  return answer(
+    call,
+    record.actions.find(({ id }) => id === wanted),
+  );
+}
+
+function answer(call: Call, action: ActionRecord | undefined): Reply {
   if (action === undefined) throw notFound("action");
   return ok({ action: renderAction(action, call.now_ms) });
 }

@@ -43,12 +43,27 @@ describe("the door", () => {
     expect(await send("POST", "/v1/servers", text)).toMatchObject({ status, body: { error: { code } } });
   });
 
-  it("marks every answer with a correlation id", async () => {
+  it("knows every path below its version alone, and none about money or limits of an account", async () => {
     const { send } = startSimulator();
-    const first = await send("GET", "/v1/servers");
-    const second = await send("GET", "/v1/nothing");
-    expect(first.headers.get("X-Correlation-Id")).toMatch(/^[0-9a-f]{32}$/);
-    expect(second.headers.get("X-Correlation-Id")).not.toBe(first.headers.get("X-Correlation-Id"));
+    for (const path of ["/v1/invoices", "/v1/billing", "/v1/limits", "/v2/servers", "/v1/"])
+      expect(await send("GET", path)).toMatchObject({ status: 404, body: { error: { code: "not_found" } } });
+  });
+
+  it("marks every answer with a correlation id of its own", async () => {
+    const { sim, send } = startSimulator();
+    sim.reset({ rate_limit: 4 });
+    sim.fault({ path: "locations", status: 503 });
+    const answers = [
+      await send("GET", "/v1/servers"),
+      await send("GET", "/v1/nothing"),
+      await send("GET", "/v1/servers", undefined, withoutToken),
+      await send("GET", "/v1/locations"),
+      await send("GET", "/v1/servers"),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 404, 401, 503, 429]);
+    const ids = answers.map(({ headers }) => headers.get("X-Correlation-Id"));
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{32}$/);
+    expect(new Set(ids).size).toBe(5);
   });
 });
 
@@ -81,5 +96,36 @@ describe("the rate limit", () => {
     await create({ name: "a" });
     await create({ name: "b" });
     expect(sim.state().servers).toMatchObject([{ name: "a" }]);
+  });
+
+  it("is one for all tokens of the project", async () => {
+    const { send } = startSimulator();
+    await send("GET", "/v1/servers", undefined, { Authorization: "Bearer one" });
+    const { headers } = await send("GET", "/v1/servers", undefined, { Authorization: "Bearer two" });
+    expect(headers.get("RateLimit-Remaining")).toBe("3598");
+  });
+
+  it("names the time when the bucket is full, which lies behind the next allowed request", async () => {
+    const { sim, send } = startSimulator();
+    for (let count = 0; count < 3600; count += 1) await send("GET", "/v1/nothing");
+    const refused = await send("GET", "/v1/servers");
+    expect(refused).toMatchObject({ status: 429 });
+    expect(refused.headers.get("RateLimit-Reset")).toBe(String(sim.now() / 1000 + 3600));
+    sim.advance(1);
+    expect(await send("GET", "/v1/servers")).toMatchObject({ status: 200 });
+  });
+
+  it("never holds more than an hour's worth", async () => {
+    const { sim, send } = startSimulator();
+    sim.advance(86_400);
+    expect((await send("GET", "/v1/servers")).headers.get("RateLimit-Remaining")).toBe("3599");
+  });
+
+  it("comes before the token and the path", async () => {
+    const { sim, send } = startSimulator();
+    sim.reset({ rate_limit: 1 });
+    await send("GET", "/v1/servers");
+    expect(await send("GET", "/v1/servers", undefined, withoutToken)).toMatchObject({ status: 429 });
+    expect(await send("GET", "/v1/nothing")).toMatchObject({ status: 429 });
   });
 });

@@ -85,6 +85,55 @@ describe("the catalogue", () => {
     });
   });
 
+  it("says where each type is offered, and whether it is in stock and recommended there", async () => {
+    const { send } = startSimulator();
+    expect((await send("GET", "/v1/server_types?name=cpx21")).body).toMatchObject({
+      server_types: [
+        {
+          locations: [
+            { name: "ash", deprecation: null, available: true, recommended: false },
+            { name: "hil", deprecation: null },
+            { name: "sin", deprecation: { unavailable_after: "2027-01-16T06:00:00+00:00" }, available: true },
+          ],
+        },
+      ],
+    });
+    expect(await send("GET", "/v1/server_types?name=cx22")).toMatchObject({ body: { server_types: [] } });
+    expect(await send("GET", "/v1/server_types/1")).toMatchObject({ status: 404 });
+  });
+
+  it("writes amounts as decimal text, with no currency at a server type", async () => {
+    const { send } = startSimulator();
+    const types = await send("GET", "/v1/server_types?per_page=50");
+    expect(JSON.stringify(types.body)).not.toContain("currency");
+    const amounts = [...JSON.stringify(types.body).matchAll(/"(?:net|gross)":(.*?)[,}]/g)].map((match) => match[1]);
+    expect(amounts.length).toBeGreaterThan(100);
+    for (const amount of amounts) expect(amount).toMatch(/^"\d+\.\d{2,12}"$/);
+    const { body } = await send("GET", "/v1/pricing");
+    expect(body).toMatchObject({ pricing: { currency: "EUR", vat_rate: "19.00" } });
+    expect(body).toHaveProperty("pricing.primary_ips.0.prices.0.price_monthly", { net: "0.5000", gross: "0.595000" });
+    expect(body).toHaveProperty("pricing.primary_ips.1.prices.0.price_monthly.net", "0.0000");
+  });
+
+  it.each([
+    "/v1/servers",
+    "/v1/server_types",
+    "/v1/images?include_deprecated=true",
+    "/v1/primary_ips",
+    "/v1/locations",
+  ])("names in %s none of the removed fields datacenter and deprecated", async (path) => {
+    const { send, create } = startSimulator();
+    await create({ image: "debian-11" });
+    const { status, body } = await send("GET", path);
+    expect(status).toBe(200);
+    expect(JSON.stringify(body)).not.toMatch(/"(?:datacenter|deprecated)"/);
+  });
+
+  it("keeps the datacenters' paths behind the token", async () => {
+    const { send } = startSimulator();
+    expect(await send("GET", "/v1/datacenters", undefined, { Authorization: "" })).toMatchObject({ status: 401 });
+  });
+
   it.each(["ssh_keys", "networks", "firewalls", "volumes"])("holds no %s", async (kind) => {
     const { send } = startSimulator();
     expect((await send("GET", `/v1/${kind}?name=x`)).body).toMatchObject({

@@ -25,6 +25,10 @@ describe("POST /servers refuses with 422 invalid_input and names the field", () 
       "Length must be between 0 and 32768.",
     ],
     ["a bad public_net", { public_net: { enable_ipv4: 1 } }, "public_net", "Invalid input."],
+    ["a placement group by name", { placement_group: "pg" }, "placement_group", "Not a valid integer."],
+    ["networks by name", { networks: ["net"] }, "networks", "Not a valid list."],
+    ["null user data", { user_data: null }, "user_data", "Field may not be null."],
+    ["a server type that is an object", { server_type: { id: 1 } }, "server_type", "Not a valid string."],
     ["labels that are a list", { labels: [] }, "labels", "Not a valid mapping type."],
   ])("%s", async (_what, change, name, message) => {
     const { sim, create } = startSimulator();
@@ -97,6 +101,9 @@ describe("POST /servers refuses", () => {
     ["an image", { image: "debian-7" }, "image not found"],
     ["a location", { location: "mars1" }, "location not found"],
     ["a network", { networks: [1] }, "network not found"],
+    ["a firewall", { firewalls: [{ firewall: 1 }] }, "firewall not found"],
+    ["a volume", { volumes: [1] }, "volume not found"],
+    ["a placement group", { placement_group: 1 }, "placement group not found"],
     ["a Primary IP", { public_net: { ipv4: 1 } }, "primary IP not found"],
   ])("%s that does not exist with 404", async (_what, change, message) => {
     const { create } = startSimulator();

@@ -16,6 +16,8 @@ export interface CreateRequest {
   ssh_keys: (string | number)[];
   enable_ipv4: boolean;
   enable_ipv6: boolean;
+  /** Primary IPs that the server is to be given, by their ids. */
+  primary_ips: { ipv4: number | null; ipv6: number | null };
   /** Things the project does not hold, by the name of their kind. */
   absent: string[];
 }
@@ -40,7 +42,8 @@ export function readCreateRequest(body: JsonObject): CreateRequest {
     ssh_keys: fields.list("ssh_keys", isIdOrName),
     enable_ipv4: publicNet.enable_ipv4,
     enable_ipv6: publicNet.enable_ipv6,
-    absent: readAbsent(fields, publicNet.primary_ips),
+    primary_ips: publicNet.primary_ips,
+    absent: readAbsent(fields),
   };
   if (new TextEncoder().encode(request.user_data ?? "").length > USER_DATA_MAX_BYTES)
     fields.refuse("user_data", `Length must be between 0 and ${USER_DATA_MAX_BYTES}.`);
@@ -53,23 +56,27 @@ function readPublicNet(fields: Fields) {
   const net = new Fields(given);
   const enable_ipv4 = net.boolean("enable_ipv4", true);
   const enable_ipv6 = net.boolean("enable_ipv6", true);
-  const ids = [given["ipv4"], given["ipv6"]].filter((id) => id !== undefined && id !== null);
-  const valid = ids.every(isId) && [given["enable_ipv4"], given["enable_ipv6"]].every(isOptionalBoolean);
+  const valid =
+    [given["ipv4"], given["ipv6"]].every(isOptionalId) &&
+    [given["enable_ipv4"], given["enable_ipv6"]].every(isOptionalBoolean);
   if (!valid) fields.refuse("public_net", "Invalid input.");
-  return { enable_ipv4, enable_ipv6, primary_ips: ids.length };
+  return { enable_ipv4, enable_ipv6, primary_ips: { ipv4: idOrNull(given["ipv4"]), ipv6: idOrNull(given["ipv6"]) } };
 }
+
+const idOrNull = (value: unknown): number | null => (isId(value) ? value : null);
+
+const isOptionalId = (value: unknown): boolean => value === undefined || value === null || isId(value);
 
 const isOptionalBoolean = (value: unknown): boolean => value === undefined || typeof value === "boolean";
 
-// Networks, firewalls, volumes, placement groups and Primary IPs of one's own do not exist here yet.
-function readAbsent(fields: Fields, primary_ips: number): string[] {
+// Networks, firewalls, volumes and placement groups do not exist here yet.
+function readAbsent(fields: Fields): string[] {
   const isFirewall = (value: unknown): value is { firewall: number } => isObject(value) && isId(value["firewall"]);
   const counts: [string, number][] = [
     ["network", fields.list("networks", isId).length],
     ["firewall", fields.list("firewalls", isFirewall).length],
     ["volume", fields.list("volumes", isId).length],
-    ["placement group", fields.idOrName("placement_group") === null ? 0 : 1],
-    ["primary IP", primary_ips],
+    ["placement group", fields.id("placement_group") === null ? 0 : 1],
   ];
   return counts.filter(([, count]) => count > 0).map(([kind]) => kind);
 }

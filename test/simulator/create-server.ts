@@ -3,7 +3,8 @@ import { renderAction, startAction } from "./action-record.ts";
 import { created, type Call, type Reply } from "./call.ts";
 import { findImage, findLocation, findServerType } from "./catalogue.ts";
 import { readCreateRequest, type CreateRequest } from "./create-request.ts";
-import { ApiError, notFound } from "./errors.ts";
+import { ApiError, invalidField, notFound } from "./errors.ts";
+import { refusePrimaryIps } from "./primary-ips.ts";
 import { newPublicNet } from "./public-net.ts";
 import { toTimestamp, type Image, type Location, type Server, type ServerType } from "./resources.ts";
 import { renderServer, type ServerRecord } from "./server-record.ts";
@@ -23,6 +24,8 @@ export function createServer(call: Call): Reply {
   const image = chooseImage(request, type, now_ms);
   const location = chooseLocation(world, request, type, now_ms);
   for (const kind of request.absent) throw notFound(kind);
+  refusePrimaryIps(world, request.primary_ips);
+  refuseStartWithoutInterface(request);
   refuseTakenName(world, request.name);
   refuseOverLimit(world);
   if (!isOrderable(world.stock, type.name, location.name))
@@ -65,6 +68,12 @@ function chooseLocation(world: World, request: CreateRequest, type: ServerType, 
   if (!current.some(({ name }) => name === location.name))
     throw new ApiError(422, "invalid_input", `server type ${type.id} is deprecated`);
   return location;
+}
+
+// The documented reason is that a server needs an interface to be powered on; hcloud-go does not even send this.
+function refuseStartWithoutInterface(request: CreateRequest): void {
+  if (request.enable_ipv4 || request.enable_ipv6 || !request.start_after_create) return;
+  throw invalidField("public_net", "A server without any network interface cannot be started.");
 }
 
 /** Throws 409 if a server of the project, hidden ones included, has the name already. */

@@ -55,6 +55,30 @@ describe("a status fault", () => {
     expect(await send("GET", "/v1/servers")).toMatchObject({ status: 204, body: "" });
   });
 
+  it.each([
+    [400, "json_error"],
+    [401, "unauthorized"],
+    [403, "forbidden"],
+    [404, "not_found"],
+    [405, "method_not_allowed"],
+    [409, "conflict"],
+    [410, "deprecated_api_endpoint"],
+    [412, "resource_unavailable"],
+    [422, "invalid_input"],
+    [423, "locked"],
+    [429, "rate_limit_exceeded"],
+    [500, "server_error"],
+    [502, "bad_gateway"],
+    [503, "unavailable"],
+    [504, "timeout"],
+  ])("of %i means %s unless it says otherwise", async (status, code) => {
+    const { sim, send } = startSimulator();
+    sim.fault({ status });
+    sim.fault({ status, code: "token_readonly" });
+    expect(await send("GET", "/v1/servers")).toMatchObject({ status, body: { error: { code } } });
+    expect(await send("GET", "/v1/servers")).toMatchObject({ status, body: { error: { code: "token_readonly" } } });
+  });
+
   it("is gone when faults are cleared", async () => {
     const { sim, send } = startSimulator();
     sim.fault({ status: 500 });
@@ -82,6 +106,19 @@ describe("a dropped connection", () => {
     await expect(create({})).rejects.toThrow(ConnectionDropped);
     expect(sim.state().servers).toHaveLength(count);
     expect(sim.requests()).toEqual([{ method: "POST", path: "/v1/servers", query: "", status: 0 }]);
+  });
+});
+
+describe("a dropped deletion", () => {
+  it.each([
+    ["before", 200],
+    ["after", 404],
+  ] as const)("%s it took effect leaves a server that answers %i", async (drop, status) => {
+    const { sim, send } = startSimulator();
+    sim.addServer({ id: 7 });
+    sim.fault({ method: "DELETE", drop });
+    await expect(send("DELETE", "/v1/servers/7")).rejects.toThrow(ConnectionDropped);
+    expect(await send("GET", "/v1/servers/7")).toMatchObject({ status });
   });
 });
 

@@ -49,6 +49,10 @@ export class Fields {
     return value === null ? null : String(value);
   }
 
+  id(name: string): number | null {
+    return this.read(name, null, isId, "Not a valid integer.");
+  }
+
   list<Item>(name: string, isItem: (value: unknown) => value is Item): Item[] {
     const isList = (value: unknown): value is Item[] => Array.isArray(value) && value.every(isItem);
     return this.read(name, [], isList, "Not a valid list.");

@@ -27,6 +27,19 @@ describe("a label selector", () => {
     ["env,!absent,empty=", true],
     ["empty in (a,)", true],
     ["constructor", false],
+    ["example.com/team", true],
+    ["!example.com/team", false],
+    ["example.com/team in (a,b)", true],
+    ["example.com/team!=a", false],
+    ["team=a", false],
+    ["hetzner.cloud/any", false],
+    ["empty", true],
+    ["empty==", true],
+    ["empty!=", false],
+    ["env!=", true],
+    ["empty notin ()", false],
+    ["in=a", false],
+    ["env=ci,env=prod", false],
   ])("%s on labelled things: %s", (selector, expected) => {
     expect(parseLabelSelector(selector)(CI)).toBe(expected);
   });
@@ -36,12 +49,20 @@ describe("a label selector", () => {
     ["env notin (ci)", true],
     ["env=", false],
     ["env in (ci)", false],
+    ["env in ()", false],
+    ["!env", true],
+    ["env", false],
+    ["env!=ci,env", false],
   ])("%s on things without labels: %s", (selector, expected) => {
     expect(parseLabelSelector(selector)(NONE)).toBe(expected);
   });
 
   it.each([
     ["env=a b", "expected comma at pos 6"],
+    ["a;b", "expected comma at pos 1"],
+    ["!env=ci", "expected comma at pos 4"],
+    ["env=ci env=prod", "expected comma at pos 7"],
+    ["a/b/c", "invalid label key 'a/b/c' at pos 5"],
     ["env=a:b", "expected comma at pos 5"],
     ["env=a,", "expected label key at pos 6"],
     [",", "expected label key at pos 0"],

@@ -36,7 +36,9 @@ describe("paging", () => {
     addNumbered(60);
     const last = await started.send("GET", "/v1/servers?page=3&per_page=25");
     expect(last.body).toMatchObject({ meta: { pagination: { previous_page: 2, next_page: null } } });
-    expect(await started.names("/v1/servers?page=4")).toEqual([]);
+    const beyond = await started.send("GET", "/v1/servers?page=4&per_page=25");
+    const pagination = { page: 4, previous_page: 3, next_page: null, last_page: 3, total_entries: 60 };
+    expect(beyond).toMatchObject({ status: 200, body: { servers: [], meta: { pagination } } });
   });
 
   it("links to the neighbouring pages with the same filters", async () => {
@@ -49,6 +51,24 @@ describe("paging", () => {
         '<https://api.hetzner.cloud/v1/servers?page=3&per_page=25&sort=id%3Aasc>; rel="last"',
       ].join(", "),
     );
+  });
+
+  it("of an empty list is one page", async () => {
+    const { body, headers } = await started.send("GET", "/v1/servers");
+    expect(body).toMatchObject({ meta: { pagination: { next_page: null, last_page: 1, total_entries: 0 } } });
+    expect(headers.get("Link")).toBe('<https://api.hetzner.cloud/v1/servers?page=1>; rel="last"');
+  });
+
+  it("is about what the filters leave", async () => {
+    addNumbered(60);
+    const { body } = await started.send("GET", "/v1/servers?name=s7&per_page=50");
+    expect(body).toMatchObject({ servers: [{ name: "s7" }], meta: { pagination: { total_entries: 1 } } });
+  });
+
+  it("covers the catalogue too", async () => {
+    const { body } = await started.send("GET", "/v1/server_types?per_page=5&page=2");
+    expect(body).toMatchObject({ meta: { pagination: { page: 2, per_page: 5, previous_page: 1, next_page: 3 } } });
+    expect(await started.names("/v1/locations?per_page=2&page=2")).toEqual(["hel1", "ash"]);
   });
 
   it.each(["page=0", "page=x", "per_page=0", "per_page=-1"])("refuses %s", async (query) => {
@@ -82,6 +102,23 @@ describe("sorting", () => {
     expect(body).toMatchObject({ servers: [{ id: 2 }, { id: 3 }, { id: 1 }, { id: 4 }] });
   });
 
+  it.each([
+    ["locations?sort=name", ["ash", "fsn1", "hel1", "hil", "nbg1", "sin"]],
+    ["locations?sort=id:desc", ["sin", "hil", "ash", "hel1", "nbg1", "fsn1"]],
+    ["images?sort=name:desc&architecture=arm&per_page=2", ["ubuntu-24.04", "ubuntu-22.04"]],
+    ["images?sort=created&sort=name&architecture=x86&per_page=2", ["alma-9", "debian-12"]],
+  ])("of %s", async (query, names) => {
+    expect(await started.names(`/v1/${query}`)).toEqual(names);
+  });
+
+  it.each(["locations?sort=created", "primary_ips?sort=name", "servers/actions?sort=progress"])(
+    "refuses %s, a field that this list does not sort by",
+    async (query) => {
+      const error = { code: "invalid_input", details: { fields: [{ name: "sort" }] } };
+      expect(await started.send("GET", `/v1/${query}`)).toMatchObject({ status: 422, body: { error } });
+    },
+  );
+
   it.each(["sort=colour", "sort=id:up", "sort=", "sort=constructor"])("refuses %s", async (query) => {
     expect(await started.send("GET", `/v1/servers?${query}`)).toMatchObject({ status: 422 });
   });
@@ -107,6 +144,22 @@ describe("filters of GET /servers", () => {
   it("select by label, where null and absent labels are none", async () => {
     expect(await started.names("/v1/servers?label_selector=env")).toEqual(["a"]);
     expect(await started.names("/v1/servers?label_selector=!env")).toEqual(["ab", "abc"]);
+  });
+
+  it.each([
+    ["env in (ci,dev)", ["a"]],
+    ["env notin (ci,dev)", ["ab", "abc"]],
+    ["env!=ci", ["ab", "abc"]],
+    ["env==ci,!absent", ["a"]],
+    ["", ["a", "ab", "abc"]],
+  ])("take the selector %j out of an encoded query", async (selector, names) => {
+    const query = new URLSearchParams({ label_selector: selector }).toString();
+    expect(await started.names(`/v1/servers?${query}`)).toEqual(names);
+  });
+
+  it("are all asked for together", async () => {
+    expect(await started.names("/v1/servers?name=a&status=off&label_selector=env")).toEqual(["a"]);
+    expect(await started.names("/v1/servers?name=a&status=running&label_selector=env")).toEqual([]);
   });
 
   it("refuse a bad selector with its position", async () => {

@@ -1,4 +1,4 @@
-import { getAction, getActions, listActionsOfServer, listServerActions } from "./actions.ts";
+import { getAction, getActionOfServer, getActions, listActionsOfServer, listServerActions } from "./actions.ts";
 import {
   datacentersAreGone,
   emptyList,
@@ -12,7 +12,7 @@ import {
 } from "./catalogue-routes.ts";
 import type { Handler } from "./call.ts";
 import { createServer } from "./create-server.ts";
-import { getPrimaryIp, listPrimaryIps } from "./primary-ips.ts";
+import { deletePrimaryIp, getPrimaryIp, listPrimaryIps } from "./primary-ips.ts";
 import { changeProtection, powerOff, powerOn, reboot, reset, shutdown } from "./server-actions.ts";
 import { deleteServer, getServer, listServers, updateServer, withServer } from "./servers.ts";
 
@@ -23,7 +23,7 @@ const TABLE: Record<string, Methods> = {
   "/servers": { GET: listServers, POST: createServer },
   "/servers/{id}": { GET: withServer(getServer), PUT: withServer(updateServer), DELETE: withServer(deleteServer) },
   "/servers/{id}/actions": { GET: withServer(listActionsOfServer) },
-  "/servers/{id}/actions/{id}": { GET: withServer(getAction) },
+  "/servers/{id}/actions/{id}": { GET: withServer(getActionOfServer) },
   "/servers/{id}/actions/poweron": { POST: withServer(powerOn) },
   "/servers/{id}/actions/poweroff": { POST: withServer(powerOff) },
   "/servers/{id}/actions/shutdown": { POST: withServer(shutdown) },
@@ -47,9 +47,14 @@ const TABLE: Record<string, Methods> = {
   "/networks": { GET: emptyList("networks") },
   "/firewalls": { GET: emptyList("firewalls") },
   "/primary_ips": { GET: listPrimaryIps },
-  "/primary_ips/{id}": { GET: getPrimaryIp },
+  "/primary_ips/{id}": { GET: getPrimaryIp, DELETE: deletePrimaryIp },
   "/volumes": { GET: emptyList("volumes") },
 };
+
+/** Everything that this API can do, as a method and a path: for tests that have to reach it all. */
+export const OPERATIONS: readonly string[] = Object.entries(TABLE).flatMap(([template, methods]) =>
+  Object.keys(methods).map((method) => `${method} ${template}`),
+);
 
 const ROUTES = Object.entries(TABLE).map(([template, methods]) => {
   return { pattern: new RegExp(`^/v1${template.replaceAll("{id}", "(\\d+)")}$`), methods };

@@ -1,11 +1,20 @@
 import { ACTION_MS, renderAction, startAction } from "./action-record.ts";
 import { created, type Call, type Reply } from "./call.ts";
-import { invalidField, locked } from "./errors.ts";
+import { ApiError, invalidField, locked } from "./errors.ts";
 import { Fields } from "./fields.ts";
 import { isBusy, statusAt, type ServerRecord } from "./server-record.ts";
 
 /** `POST /servers/{id}/actions/poweron`. Source: Hetzner API, Server Actions. */
-export const powerOn = power("start_server", "starting", "running");
+export function powerOn(call: Call, record: ServerRecord): Reply {
+  const { public_net, private_net } = record.view;
+  // Whoever put a server in may have left these out.
+  const attached = [public_net?.ipv4 ?? [], public_net?.ipv6 ?? [], private_net ?? []].flat();
+  if (attached.length === 0)
+    throw new ApiError(422, "invalid_input", "server needs at least one network interface to be powered on");
+  return start(call, record);
+}
+
+const start = power("start_server", "starting", "running");
 
 /** `POST /servers/{id}/actions/poweroff`. Source: Hetzner API, Server Actions. */
 export const powerOff = power("stop_server", "stopping", "off");
@@ -16,8 +25,8 @@ export const shutdown = power("shutdown_server", "stopping", "off");
 /** `POST /servers/{id}/actions/reboot`. Source: Hetzner API, Server Actions. */
 export const reboot = power("reboot_server", null, null);
 
-/** `POST /servers/{id}/actions/reset`. Source: Hetzner API, Server Actions. */
-export const reset = power("reset_server", null, null);
+/** `POST /servers/{id}/actions/reset`: cuts the power and starts, whatever was before. Source: Hetzner API, Server Actions. */
+export const reset = power("reset_server", "starting", "running");
 
 // A null status means that the server keeps the one it has.
 function power(command: string, during: string | null, after: string | null) {

@@ -98,7 +98,7 @@ describe("a create whose name is taken", () => {
   const taken = (existing: Response) =>
     openCanned(({ method }) => (method === "POST" ? refusal(409, "uniqueness_error") : existing));
 
-  it("P24: asks by the exact name and adopts what carries our uid, whatever became of it", async () => {
+  it("P24, P29: asks by the exact name and adopts what carries our uid, whatever became of it", async () => {
     const { driver, sim, count } = openSimulated();
     const made = sim.addServer({ name: "ci-1", status: "off", created: "2026-11-30T09:00:00Z", ...mine });
     const machine = await driver.create(spec());
@@ -129,7 +129,7 @@ describe("a create whose name is taken", () => {
     }
   });
 
-  it("P24: waits for a machine of ours that is on its way out", async () => {
+  it("P24, P28: waits for a machine of ours that is on its way out", async () => {
     const { driver } = taken(pageOf([serverJson({ ...mine, status: "deleting" })]));
     expect(await failureOf(driver.create(spec()))).toMatchObject({ code: "conflict", retryable: true });
   });

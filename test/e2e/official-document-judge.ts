@@ -1,0 +1,50 @@
+// Holds a running simulator to Hetzner's OpenAPI document: every answer that it gives to anybody.
+//
+// Exempt are the control plane, which is ours, and two kinds of answer of which the document cannot know: one whose
+// body an injected fault replaced by something that is no JSON, and one about a server that the control plane put in
+// with parts missing. Where the document has no such operation (an unknown path, a wrong method) it can only be refused,
+// in the envelope that all refusals share; GET /servers lends its description of that.
+import { OPERATIONS } from "../simulator/routes.ts";
+import type { Simulator } from "../simulator/simulator.ts";
+import { readOfficialDocument, type OfficialDocument } from "./official-document.ts";
+
+/** The document named by HETZNER_OPENAPI (a copy of https://docs.hetzner.cloud/cloud.spec.json), if one is named. */
+export function officialDocument(): OfficialDocument | null {
+  const file = process.env["HETZNER_OPENAPI"] ?? "";
+  return file === "" ? null : readOfficialDocument(file);
+}
+
+/** What the document has against an answer; `path` is with `/v1`, without query. */
+export function complaints(
+  document: OfficialDocument,
+  method: string,
+  path: string,
+  status: number,
+  body: unknown,
+): string[] {
+  const bare = path.replace(/^\/v1(?=\/)/, "");
+  const refused = status >= 400;
+  const [judgedMethod, judgedPath] =
+    operationOf(method, bare) !== null || !refused ? [method, bare] : ["GET", "/servers"];
+  return document.differences(judgedMethod, judgedPath, status, body).map((fault) => `${method} ${path}: ${fault}`);
+}
+
+/** The operation that a request is about, as in OPERATIONS; null where the simulator has none. */
+export function operationOf(method: string, path: string): string | null {
+  const template = path.replaceAll(/\/\d+(?=\/|$)/g, "/{id}");
+  return OPERATIONS.find((operation) => operation === `${method} ${template}`) ?? null;
+}
+
+/** A simulator that answers as the given one does, and a list to which every difference from the document is added. */
+export function judged(simulator: Simulator, document: OfficialDocument | null): { sim: Simulator; faults: string[] } {
+  const faults: string[] = [];
+  const fetch = async (request: Request): Promise<Response> => {
+    const { pathname } = new URL(request.url);
+    const response = await simulator.fetch(request);
+    const isJson = response.headers.get("Content-Type")?.startsWith("application/json") === true;
+    if (document !== null && isJson && !pathname.startsWith("/_sim/") && response.body !== null)
+      faults.push(...complaints(document, request.method, pathname, response.status, await response.clone().json()));
+    return response;
+  };
+  return { sim: { ...simulator, fetch }, faults };
+}
