@@ -81,7 +81,7 @@ describe("the built Worker in workerd, with D1 and the simulator on real sockets
       body: JSON.stringify(BODY),
       signal,
     });
-    await expect(hungUp).rejects.toThrow();
+    await expect(hungUp).rejects.toMatchObject({ name: "TimeoutError" });
     await expect
       .poll(async () => (await call(stack, "GET", "/v1/machines/a")).body, { timeout: 10_000 })
       .toMatchObject({ machine: { status: "running" } });
