@@ -107,3 +107,14 @@ export type Mayfly = ReturnType<typeof createMayfly>;
 export const machineIn = ({ body }: Answer) => z.object({ machine: machineJson }).parse(body).machine;
 /** The machines of a list answer. */
 export const machinesIn = ({ body }: Answer) => z.object({ machines: z.array(machineJson) }).parse(body).machines;
+
+/** What the provider really holds. */
+export const servers = (mayfly: Mayfly) => mayfly.simulator.state().servers;
+
+/** Lets minutes pass, each with the tick that cron starts. */
+export async function minutes(mayfly: Mayfly, count: number): Promise<void> {
+  for (let minute = 0; minute < count; minute++) {
+    mayfly.advance(MINUTE);
+    await mayfly.tick();
+  }
+}

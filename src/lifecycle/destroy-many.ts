@@ -5,8 +5,8 @@ import type { Deps } from "./lifecycle.ts";
 
 /** As many as one call may mean; a further call means the rest. */
 const MOST = 500;
-/** As many as one invocation can also see to by itself; the sweep does the others. */
-const AT_ONCE = 8;
+/** As many as one invocation can also see to within a free plan's fifty statements; the sweep does the others. */
+const AT_ONCE = 5;
 
 /**
  * Destroys one owner's machines that carry these labels. The word is written down for all of them at once; `work` sees to the

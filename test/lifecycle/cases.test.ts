@@ -1,14 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { BODY, createMayfly, HOUR, machineIn, MINUTE, SECOND, type Mayfly } from "../mayfly.ts";
+import { BODY, createMayfly, HOUR, machineIn, SECOND, type Mayfly, servers, minutes } from "../mayfly.ts";
 
 const put = (mayfly: Mayfly, more: object = {}) => mayfly.send("PUT", "/v1/machines/box", { ...BODY, ...more });
-const servers = (mayfly: Mayfly) => mayfly.simulator.state().servers;
-async function minutes(mayfly: Mayfly, count: number) {
-  for (let minute = 0; minute < count; minute++) {
-    mayfly.advance(MINUTE);
-    await mayfly.tick();
-  }
-}
 
 describe("what other systems learnt the hard way", () => {
   it("case 6: a job that was cut off before it knew any id destroys by name; one that never runs again is overtaken by the lease", async () => {

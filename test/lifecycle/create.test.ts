@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { BODY, createMayfly, machineIn, MINUTE, SECOND, type Mayfly } from "../mayfly.ts";
+import { BODY, createMayfly, machineIn, MINUTE, SECOND, type Mayfly, servers } from "../mayfly.ts";
 
 const put = (mayfly: Mayfly, name = "box", body: unknown = BODY) => mayfly.send("PUT", `/v1/machines/${name}`, body);
 const posts = (mayfly: Mayfly) => mayfly.simulator.requests().filter(({ method }) => method === "POST").length;
-const servers = (mayfly: Mayfly) => mayfly.simulator.state().servers;
 const POST_SERVERS = { method: "POST", path: "^/v1/servers$" };
 
 describe("a repeat", () => {

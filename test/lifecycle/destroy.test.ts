@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { BODY, createMayfly, machineIn, MINUTE, type Mayfly } from "../mayfly.ts";
+import { BODY, createMayfly, machineIn, MINUTE, type Mayfly, servers } from "../mayfly.ts";
 
 const put = (mayfly: Mayfly, name = "box") => mayfly.send("PUT", `/v1/machines/${name}`, BODY);
 const destroy = (mayfly: Mayfly, ref = "box") => mayfly.send("DELETE", `/v1/machines/${ref}`);
-const servers = (mayfly: Mayfly) => mayfly.simulator.state().servers;
 
 describe("DELETE", () => {
   it("P50: twice, by name and by id, is a success", async () => {

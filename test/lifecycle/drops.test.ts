@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BODY, createMayfly, HOUR, MINUTE, type Mayfly } from "../mayfly.ts";
+import { BODY, createMayfly, HOUR, MINUTE, type Mayfly, servers, minutes } from "../mayfly.ts";
 
 /**
  * An invocation that the platform drops: its next await never settles, so that no catch and no finally runs. Every await of
@@ -64,15 +64,7 @@ function interruptible(mayfly: Mayfly) {
   };
 }
 
-const servers = (mayfly: Mayfly) => mayfly.simulator.state().servers;
 const put = (mayfly: Mayfly, name = "box", ttl = "2h") => mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ttl });
-
-async function sweeps(mayfly: Mayfly, count: number) {
-  for (let tick = 0; tick < count; tick++) {
-    mayfly.advance(MINUTE);
-    await mayfly.tick();
-  }
-}
 
 /** Rows that hold a name, and so quota. */
 const liveRows = async (mayfly: Mayfly) =>
@@ -126,10 +118,10 @@ describe("the Worker dropped at any await, before or after its effect", () => {
       async () => {},
       (mayfly) => put(mayfly),
       async (mayfly, what) => {
-        await sweeps(mayfly, 20);
+        await minutes(mayfly, 20);
         await expectWhole(mayfly, what);
         expect([200, 201]).toContain((await put(mayfly)).status);
-        await sweeps(mayfly, 1);
+        await minutes(mayfly, 1);
         await expectWhole(mayfly, `${what}, then repeated`);
         expect(servers(mayfly)).toHaveLength(1);
       },
@@ -144,7 +136,7 @@ describe("the Worker dropped at any await, before or after its effect", () => {
         expect([200, 201], what).toContain((await put(mayfly)).status);
         mayfly.advance(MINUTE);
         expect([200, 201], what).toContain((await put(mayfly)).status);
-        await sweeps(mayfly, 1);
+        await minutes(mayfly, 1);
         await expectWhole(mayfly, what);
         expect(servers(mayfly), what).toHaveLength(1);
       },
@@ -156,11 +148,11 @@ describe("the Worker dropped at any await, before or after its effect", () => {
       (mayfly) => put(mayfly, "box", "10m"),
       (mayfly) => mayfly.send("POST", "/v1/machines/box/renew", { ttl: "1h" }),
       async (mayfly, what) => {
-        await sweeps(mayfly, 5);
+        await minutes(mayfly, 5);
         await expectWhole(mayfly, what);
         expect(servers(mayfly), what).toHaveLength(1);
         mayfly.advance(HOUR);
-        await sweeps(mayfly, 2);
+        await minutes(mayfly, 2);
         expect(servers(mayfly), what).toEqual([]);
         expect(await liveRows(mayfly), what).toEqual([]);
       },
@@ -172,10 +164,10 @@ describe("the Worker dropped at any await, before or after its effect", () => {
       (mayfly) => put(mayfly),
       (mayfly) => mayfly.send("DELETE", "/v1/machines/box"),
       async (mayfly, what) => {
-        await sweeps(mayfly, 3);
+        await minutes(mayfly, 3);
         await expectWhole(mayfly, what);
         expect((await mayfly.send("DELETE", "/v1/machines/box")).status, what).toBe(200);
-        await sweeps(mayfly, 2);
+        await minutes(mayfly, 2);
         expect([servers(mayfly), await liveRows(mayfly)], what).toEqual([[], []]);
       },
     );
@@ -190,7 +182,7 @@ describe("the Worker dropped at any await, before or after its effect", () => {
       },
       (mayfly) => mayfly.tick(),
       async (mayfly, what) => {
-        await sweeps(mayfly, 4);
+        await minutes(mayfly, 4);
         await expectWhole(mayfly, what);
         expect(servers(mayfly)[0]?.labels, what).toMatchObject({ "mayfly-name": "box" });
       },

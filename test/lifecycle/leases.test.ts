@@ -1,10 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { BODY, createMayfly, HOUR, machineIn, machinesIn, MINUTE, NOW, SECOND, type Mayfly } from "../mayfly.ts";
+import {
+  BODY,
+  createMayfly,
+  HOUR,
+  machineIn,
+  machinesIn,
+  MINUTE,
+  NOW,
+  SECOND,
+  type Mayfly,
+  servers,
+} from "../mayfly.ts";
 
 const put = (mayfly: Mayfly, name = "box", more: object = {}) =>
   mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ...more });
 const renew = (mayfly: Mayfly, ttl: string, name = "box") => mayfly.send("POST", `/v1/machines/${name}/renew`, { ttl });
-const servers = (mayfly: Mayfly) => mayfly.simulator.state().servers;
 const labelEnd = (mayfly: Mayfly) => Number(servers(mayfly)[0]?.labels?.["mayfly-expires"]) * SECOND;
 const at = (ms: number) => new Date(ms).toISOString();
 
@@ -184,7 +194,7 @@ describe("DELETE with a label_selector", () => {
     const real = await mayfly.send("DELETE", "/v1/machines?label_selector=team%3Dred");
     expect(real).toMatchObject({ status: 202, body: { dry_run: false } });
     expect(machinesIn(real).every(({ status }) => status === "deleting")).toBe(true);
-    expect(servers(mayfly)).toHaveLength(6);
+    expect(servers(mayfly)).toHaveLength(9);
     mayfly.advance(MINUTE);
     await mayfly.tick();
     expect(servers(mayfly).map(({ labels }) => labels?.["mayfly-name"])).toEqual(["blue", "hers"]);

@@ -1,19 +1,24 @@
 import { describe, expect, it } from "vitest";
-import { BODY, createMayfly, HOUR, machineIn, MINUTE, NOW, OURS, SECOND, type Mayfly } from "../mayfly.ts";
+import {
+  BODY,
+  createMayfly,
+  HOUR,
+  machineIn,
+  MINUTE,
+  NOW,
+  OURS,
+  SECOND,
+  type Mayfly,
+  servers,
+  minutes,
+} from "../mayfly.ts";
 
 const put = (mayfly: Mayfly, name = "box", more: object = {}) =>
   mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ...more });
 const destroy = (mayfly: Mayfly, name = "box") => mayfly.send("DELETE", `/v1/machines/${name}`);
-const servers = (mayfly: Mayfly) => mayfly.simulator.state().servers;
 const shown = async (mayfly: Mayfly, name = "box") => machineIn(await mayfly.send("GET", `/v1/machines/${name}`));
 const POST_SERVERS = { method: "POST", path: "^/v1/servers$" };
 const LOST = { method: "GET", path: "^/v1/servers$", status: 503, code: "unavailable", message: "no" };
-async function minutes(mayfly: Mayfly, count: number) {
-  for (let minute = 0; minute < count; minute++) {
-    mayfly.advance(MINUTE);
-    await mayfly.tick();
-  }
-}
 
 describe("a create that nobody repeats", () => {
   it("case 1, case 15: whose machine was made is found by settle, and runs under its lease", async () => {

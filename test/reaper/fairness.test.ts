@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BODY, createMayfly, HOUR, MINUTE, NOW, OURS, SECOND, type Mayfly } from "../mayfly.ts";
+import { BODY, createMayfly, HOUR, MINUTE, NOW, OURS, SECOND, type Mayfly, servers } from "../mayfly.ts";
 
-const servers = (mayfly: Mayfly) => mayfly.simulator.state().servers;
 const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString();
 const FREE = { fetches: 40, statements: 40 };
 

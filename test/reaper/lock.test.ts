@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BODY, createMayfly, machineIn, MINUTE, NOW, OURS, SECOND, HOUR, type Mayfly } from "../mayfly.ts";
+import { BODY, createMayfly, machineIn, MINUTE, NOW, OURS, SECOND, HOUR, type Mayfly, servers } from "../mayfly.ts";
 
-const servers = (mayfly: Mayfly) => mayfly.simulator.state().servers;
 const put = (mayfly: Mayfly, name: string) => mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ttl: "60s" });
 
 /** Makes every call to the provider take that long on the one clock. */

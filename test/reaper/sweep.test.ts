@@ -1,15 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { BODY, createMayfly, HOUR, machineIn, MINUTE, NOW, OURS, SECOND, type Mayfly } from "../mayfly.ts";
+import {
+  BODY,
+  createMayfly,
+  HOUR,
+  machineIn,
+  MINUTE,
+  NOW,
+  OURS,
+  SECOND,
+  type Mayfly,
+  servers,
+  minutes,
+} from "../mayfly.ts";
 
-const servers = (mayfly: Mayfly) => mayfly.simulator.state().servers;
 const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString();
 const put = (mayfly: Mayfly, name: string, ttl = "60s") => mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ttl });
-async function ticks(mayfly: Mayfly, count: number) {
-  for (let tick = 0; tick < count; tick++) {
-    mayfly.advance(MINUTE);
-    await mayfly.tick();
-  }
-}
 
 describe("expire", () => {
   it("destroys a machine from the moment its lease ends, and not before", async () => {
@@ -89,14 +94,14 @@ describe("expire", () => {
       code: "server_error",
       message: "no",
     });
-    await ticks(mayfly, 1);
+    await minutes(mayfly, 1);
     expect(servers(mayfly).map(({ id }) => id)).toEqual([stuck]);
-    await ticks(mayfly, 60);
+    await minutes(mayfly, 60);
     const tries = mayfly.simulator.requests().filter(({ method }) => method === "DELETE").length - 9;
     expect(tries).toBeGreaterThan(4);
     expect(tries).toBeLessThan(12);
     mayfly.simulator.clearFaults();
-    await ticks(mayfly, 16);
+    await minutes(mayfly, 16);
     expect(servers(mayfly)).toEqual([]);
   });
 
@@ -139,11 +144,11 @@ describe("expire", () => {
       code: "unauthorized",
       message: "no",
     });
-    await ticks(mayfly, 4);
+    await minutes(mayfly, 4);
     expect(machineIn(await mayfly.send("GET", "/v1/machines/box")).status).toBe("creating");
     expect(await mayfly.send("GET", "/healthz")).toMatchObject({ status: 503, body: { status: "red" } });
     mayfly.simulator.clearFaults();
-    await ticks(mayfly, 10);
+    await minutes(mayfly, 10);
     expect(servers(mayfly)).toEqual([]);
     expect((await mayfly.send("GET", "/healthz")).status).toBe(200);
   });
@@ -190,7 +195,7 @@ describe("reap", () => {
       { outcome: "destroyed", reason: "max_age" },
       { outcome: "unknown_age" },
     ]);
-    await ticks(mayfly, 5);
+    await minutes(mayfly, 5);
     expect(
       servers(mayfly)
         .map(({ name }) => name)
@@ -260,7 +265,7 @@ describe("reap", () => {
     const report = await mayfly.tick();
     expect(report?.phases[1]?.failure).toContain("500");
     expect(servers(mayfly).length).toBeLessThan(60);
-    await ticks(mayfly, 8);
+    await minutes(mayfly, 8);
     expect(servers(mayfly)).toEqual([]);
   });
 
@@ -268,7 +273,7 @@ describe("reap", () => {
     const mayfly = createMayfly();
     await put(mayfly, "box");
     mayfly.simulator.addServer({ name: "odd", labels: null, status: "invented", created: "yesterday" });
-    await ticks(mayfly, 2);
+    await minutes(mayfly, 2);
     expect(servers(mayfly).map(({ name }) => name)).toEqual(["odd"]);
   });
 });
