@@ -4,7 +4,17 @@ import { beforeEach } from "vitest";
 
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 
-const TABLES = ["machines", "events", "sweeps", "tokens", "settings", "reap_failures", "tombstones", "locks"];
+const TABLES = [
+  "machines",
+  "events",
+  "sweeps",
+  "tokens",
+  "settings",
+  "reap_failures",
+  "tombstones",
+  "catalogues",
+  "locks",
+];
 
 beforeEach(async () => {
   await env.DB.batch([

@@ -1,4 +1,5 @@
 import type { Labels } from "../machine/machine.ts";
+import type { ServerType } from "../machine/server-type.ts";
 import type { Driver } from "./driver.ts";
 
 /** A cloud as it is opened: the five operations, and beside them whatever else it can do. */
@@ -11,4 +12,6 @@ export interface Provider {
 export interface Extras {
   /** Sets these labels on a machine and leaves its others as they are. Absence is `not_found`. */
   relabel?(providerId: string, labels: Labels): Promise<void>;
+  /** Every server type that the cloud knows, with what it offers where. All pages or an error (S93). */
+  serverTypes?(): Promise<readonly ServerType[]>;
 }

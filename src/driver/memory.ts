@@ -95,6 +95,16 @@ export function createMemoryDriver({ now, cloud = emptyCloud() }: MemoryOptions)
 /** What the cloud of the memory driver can do besides. */
 export function createMemoryExtras({ cloud }: { readonly cloud: MemoryCloud }): Required<Extras> {
   return {
+    async serverTypes() {
+      return [...PRICES].map(([name, priceEurPerHour], index) => ({
+        name,
+        arch: "amd64",
+        cores: 2 ** (index + 1),
+        memoryGb: 4 ** (index + 1),
+        regions: [{ region: "here", available: true, deprecated: false, unavailableAfter: null, priceEurPerHour }],
+      }));
+    },
+
     async relabel(providerId, labels) {
       const machine = cloud.machines.get(checkId(providerId));
       if (machine === undefined) throw new DriverError("not_found", "there is no machine of this id");

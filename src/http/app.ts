@@ -10,6 +10,7 @@ import { bearerToken, identify } from "../auth/principal.ts";
 import { Misconfigured, readConfig } from "../config.ts";
 import { StoreError } from "../store/db.ts";
 import { limitBody, readJson } from "./body.ts";
+import { catalogueRoutes } from "./catalogue.ts";
 import { healthRoute } from "./health.ts";
 import { createRoutes } from "./machines/create.ts";
 import { destroyRoutes } from "./machines/destroy.ts";
@@ -53,6 +54,7 @@ export function createApp(world: World): OpenAPIHono<AppEnv> {
   readRoutes(app);
   renewRoutes(app);
   destroyRoutes(app);
+  catalogueRoutes(app);
   sweepRoutes(app);
   tokenRoutes(app);
   refuseOtherMethods(app);

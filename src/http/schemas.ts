@@ -3,6 +3,7 @@ import { isOwner, OWNER_RULE } from "../auth/principal.ts";
 import { DURATION_RULE, parseDuration } from "../machine/duration.ts";
 import { STATUSES } from "../machine/machine.ts";
 import { parseRef } from "../machine/name.ts";
+import { isProviderWord, TOKEN_RULE } from "../machine/spec.ts";
 import { parseLabelSelector } from "../machine/selector.ts";
 import type { Checked } from "../machine/validation.ts";
 
@@ -17,6 +18,7 @@ const checked = <T>(read: (text: string) => Checked<T>) =>
 
 export const ref = checked((text) => parseRef(text));
 export const labelSelector = checked(parseLabelSelector);
+export const providerWord = z.string().refine(isProviderWord, TOKEN_RULE);
 export const owner = z.string().refine(isOwner, OWNER_RULE);
 export const duration = z.string(DURATION_RULE).refine((text) => parseDuration(text) !== null, DURATION_RULE);
 

@@ -25,8 +25,12 @@ export const DEFAULT_IMAGE = "debian-12";
 /** Hetzner's own limit; counted in bytes of UTF-8, which satisfies every reading of it (S26). */
 export const CLOUD_INIT_MAX_BYTES = 32_768;
 
+/** What names and ids of a provider's things look like. */
 const TOKEN = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
-const TOKEN_RULE = "must be 1 to 128 letters, digits, `-`, `_` or `.`, beginning and ending with a letter or digit";
+export const TOKEN_RULE =
+  "must be 1 to 128 letters, digits, `-`, `_` or `.`, beginning and ending with a letter or digit";
+
+export const isProviderWord = (text: string): boolean => TOKEN.test(text);
 
 /** What a caller asks for, before it has a uid, an owner or an end. */
 export interface MachineRequest {

@@ -32,5 +32,5 @@ export function pretending({ driver, extras }: Provider, meter: Meter): Provider
   const relabel = async () => {
     meter.fetches += 2;
   };
-  return { driver: pretended, extras: extras.relabel ? { relabel } : {} };
+  return { driver: pretended, extras: extras.relabel ? { ...extras, relabel } : extras };
 }

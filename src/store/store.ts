@@ -1,3 +1,4 @@
+import { createCatalogueStore } from "./catalogues.ts";
 import { openSql } from "./db.ts";
 import { createLockStore, whileFenced } from "./lock.ts";
 import { createMachineStore } from "./machines.ts";
@@ -28,5 +29,6 @@ export function openStore(
     tokens: createTokenStore(sql),
     tombstones: createTombstoneStore(sql),
     settings: createSettingStore(sql),
+    catalogues: createCatalogueStore(sql),
   };
 }

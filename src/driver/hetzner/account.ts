@@ -1,6 +1,7 @@
 import { invalidInput } from "../driver.ts";
 import { createClient, type Client, type ClientOptions } from "./client.ts";
 import { readRate, type Rate } from "./rate-limit.ts";
+import { pricingAnswer } from "./schema.ts";
 
 export interface HetznerOptions extends ClientOptions {
   /** What is known of the account behind the token; kept by whoever outlives one driver, so that it is asked once. */
@@ -21,6 +22,14 @@ export const openClient = (options: HetznerOptions, account: Account): Client =>
     const rate = readRate(headers, options.now());
     if (rate !== null) account.rate = rate;
   });
+
+/** `GET /pricing`, from which the account's currency is learnt (S68). */
+export async function askPricing(call: Client, account: Account, timeoutMs?: number) {
+  const request = { method: "GET", path: "/pricing", answer: pricingAnswer } as const;
+  const { pricing } = await call(timeoutMs === undefined ? request : { ...request, timeoutMs });
+  account.currency = pricing.currency;
+  return pricing;
+}
 
 /** An id that is safe in a path: without this check `""` would ask to delete the collection (S51, P8). */
 export function checkId(id: string, field = "provider_id"): string {

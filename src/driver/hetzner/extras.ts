@@ -1,11 +1,18 @@
 import type { Extras } from "../extras.ts";
-import { checkId, openClient, type HetznerOptions } from "./account.ts";
+import { askPricing, checkId, openClient, type HetznerOptions } from "./account.ts";
 import { anyAnswer, serverAnswer } from "./schema.ts";
+import { listServerTypes } from "./server-types.ts";
 
 /** What a Hetzner Cloud project can do besides. */
 export function createHetznerExtras(options: HetznerOptions): Required<Extras> {
-  const call = openClient(options, options.account ?? {});
+  const account = options.account ?? {};
+  const call = openClient(options, account);
   return {
+    async serverTypes() {
+      if (account.currency === undefined) await askPricing(call, account);
+      return listServerTypes(call, account.currency === "EUR");
+    },
+
     async relabel(providerId, labels) {
       const path = `/servers/${checkId(providerId)}`;
       // The API replaces the whole map, so what is there is read first and sent again.

@@ -6,11 +6,11 @@ import { LABEL, uidIn } from "../../machine/labels.ts";
 import type { Machine } from "../../machine/machine.ts";
 import { checkSpec, type MachineSpec } from "../../machine/spec.ts";
 import { DriverError, invalidInput, isNotFound, type Driver } from "../driver.ts";
-import { checkId, openClient, type HetznerOptions } from "./account.ts";
+import { askPricing, checkId, openClient, type HetznerOptions } from "./account.ts";
 import { listServers } from "./list.ts";
 import { priceAt, toMachine } from "./machine.ts";
 import { checkReserve } from "./rate-limit.ts";
-import { anyAnswer, parseServer, pricingAnswer, serverAnswer, serverPage } from "./schema.ts";
+import { anyAnswer, parseServer, serverAnswer, serverPage } from "./schema.ts";
 
 /** `POST /servers` ends by then, so that the outcome can still be recorded within the 30 s that a Worker is left. */
 const CREATE_TIMEOUT_MS = 20_000;
@@ -24,18 +24,11 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
   const read = (server: NonNullable<ReturnType<typeof parseServer>>): Machine =>
     toMachine(server, options.now(), account.currency === "EUR");
 
-  async function pricing(timeoutMs?: number) {
-    const request = { method: "GET", path: "/pricing", answer: pricingAnswer } as const;
-    const answer = await call(timeoutMs === undefined ? request : { ...request, timeoutMs });
-    account.currency = answer.pricing.currency;
-    return answer.pricing;
-  }
-
   /** Prices in an answer carry no currency. Without it they stay unknown, which costs a limit its precision, not a machine. */
   async function learnCurrency(): Promise<void> {
     if (account.currency !== undefined) return;
     try {
-      await pricing(SIDE_CALL_TIMEOUT_MS);
+      await askPricing(call, account, SIDE_CALL_TIMEOUT_MS);
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
     }
@@ -123,7 +116,7 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
     list: (selector, listOptions) => listServers(call, read, selector, listOptions),
 
     async priceEurPerHour(region, serverType) {
-      const { currency, server_types } = await pricing();
+      const { currency, server_types } = await askPricing(call, account);
       if (currency !== "EUR") return null;
       return priceAt(server_types.find((entry) => entry?.name === serverType)?.prices ?? [], region);
     },

@@ -26,17 +26,20 @@ export function toStatus(native: string, createdAt: number | null, now: number):
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x86: "amd64", arm: "arm64" };
 
+/** Hetzner's architectures in our words; any other passes as it is (S56). */
+export const archOf = (native: string): string =>
+  (Object.hasOwn(ARCHITECTURES, native) && ARCHITECTURES[native]) || native;
+
 /** A server as the API shows it, in our words (S55-S70). `inEuro`: whether its prices are known to be in EUR. */
 export function toMachine(server: Server, now: number, inEuro: boolean): Machine {
   const createdAt = parseTimestamp(server.created);
-  const architecture = server.server_type?.architecture ?? "";
   const region = server.location?.name ?? "";
   return {
     providerId: String(server.id),
     name: server.name,
     status: toStatus(server.status, createdAt, now),
     labels: server.labels ?? {},
-    arch: (Object.hasOwn(ARCHITECTURES, architecture) && ARCHITECTURES[architecture]) || architecture,
+    arch: archOf(server.server_type?.architecture ?? ""),
     serverType: server.server_type?.name ?? "",
     region,
     publicIpv4: server.public_net?.ipv4?.ip ?? "",

@@ -1,0 +1,68 @@
+/** A server type as a provider offers it, in its own words no longer. */
+export interface ServerType {
+  readonly name: string;
+  /** `amd64`, `arm64`, or whatever else the provider says. */
+  readonly arch: string;
+  readonly cores: number;
+  readonly memoryGb: number;
+  /** Where it is known at all; a price alone is no offer (S87). */
+  readonly regions: readonly RegionOffer[];
+}
+
+/** What is offered of a type in one region. */
+export interface RegionOffer {
+  readonly region: string;
+  /** In stock, as far as the provider says; only a create really tells. */
+  readonly available: boolean;
+  /** Unix milliseconds from which it can no longer be ordered; null = not announced. */
+  readonly unavailableAfter: number | null;
+  /** It is on its way out, though it may still be ordered (S89). */
+  readonly deprecated: boolean;
+  /** Gross; null = unknown, which is never free. */
+  readonly priceEurPerHour: number | null;
+}
+
+/** A type that can be ordered in a region now. */
+export interface Orderable extends Pick<ServerType, "name" | "arch" | "cores" | "memoryGb"> {
+  readonly region: string;
+  readonly priceEurPerHour: number | null;
+}
+
+/** What can be ordered now: offered there, in stock, neither gone nor going (S86-S92). Nulls ask for everything. */
+export function orderable(
+  types: readonly ServerType[],
+  now: number,
+  { region, arch }: { readonly region: string | null; readonly arch: string | null },
+): Orderable[] {
+  return types
+    .filter((type) => arch === null || type.arch === arch)
+    .flatMap(({ name, arch: its, cores, memoryGb, regions }) =>
+      regions
+        .filter((offer) => region === null || offer.region === region)
+        .filter(({ available, deprecated, unavailableAfter }) => {
+          const isGone = unavailableAfter !== null && now >= unavailableAfter;
+          return available && !deprecated && !isGone;
+        })
+        .map((offer) => ({
+          name,
+          arch: its,
+          cores,
+          memoryGb,
+          region: offer.region,
+          priceEurPerHour: offer.priceEurPerHour,
+        })),
+    );
+}
+
+const ENOUGH_CORES = 2;
+
+/**
+ * The types of an architecture in a region in the order in which to try them: the cheapest with two cores or more, then the
+ * rest by price (S94). A type without a known price is left out: unknown would always be the cheapest (S85).
+ */
+export function cheapestFirst(types: readonly ServerType[], now: number, region: string, arch: string): Orderable[] {
+  const small = ({ cores }: Orderable): number => Number(cores < ENOUGH_CORES);
+  return orderable(types, now, { region, arch })
+    .filter(({ priceEurPerHour }) => priceEurPerHour !== null)
+    .sort((a, b) => small(a) - small(b) || (a.priceEurPerHour ?? 0) - (b.priceEurPerHour ?? 0));
+}
