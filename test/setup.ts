@@ -13,6 +13,7 @@ const TABLES = [
   "reap_failures",
   "tombstones",
   "catalogues",
+  "cooldowns",
   "locks",
 ];
 

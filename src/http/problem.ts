@@ -1,4 +1,5 @@
 import type { RefusalCode, Refusal } from "../lifecycle/lifecycle.ts";
+import { candidateJson } from "./machines/json.ts";
 
 /** Every code that an error answer can carry, with its status. Codes are stable; sentences are not. */
 const STATUS = {
@@ -67,6 +68,8 @@ export interface ProblemDetails {
   readonly rule?: string;
   readonly retryAfterSeconds?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** What else the body tells, under names of its own. */
+  readonly more?: Readonly<Record<string, unknown>>;
 }
 
 /** An error on its way to the caller; thrown anywhere in `http/`, answered in one place. */
@@ -92,12 +95,13 @@ export const invalidField = (field: string, rule: string): HttpProblem =>
   });
 
 /** A use case's refusal, as an answer. */
-export function problemOf({ code, message, next, retryAfterSeconds, problem }: Refusal): HttpProblem {
+export function problemOf({ code, message, next, retryAfterSeconds, problem, candidates }: Refusal): HttpProblem {
   return new HttpProblem(code, {
     detail: message,
     next,
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...problem,
+    ...(candidates === undefined ? {} : { more: { candidates: candidates.map(candidateJson) } }),
   });
 }
 
@@ -118,6 +122,7 @@ export function problemResponse({ code, details }: HttpProblem, requestId: strin
     field,
     rule,
     next,
+    ...details.more,
     request_id: requestId,
   };
   return Response.json(body, {

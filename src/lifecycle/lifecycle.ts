@@ -7,6 +7,7 @@ import type { Driver, DriverError, DriverErrorCode } from "../driver/driver.ts";
 import type { Extras } from "../driver/extras.ts";
 import type { Rules } from "../machine/decide.ts";
 import type { Problem } from "../machine/validation.ts";
+import type { TriedCandidate } from "./candidates.ts";
 import type { Store } from "../store/store.ts";
 
 /** What every use case works with. */
@@ -45,6 +46,8 @@ export interface Refusal {
   readonly next: string;
   readonly retryAfterSeconds?: number;
   readonly problem?: Problem;
+  /** Under `capacity`: what was tried. */
+  readonly candidates?: readonly TriedCandidate[];
 }
 
 const DEFAULT_RETRY_SECONDS = 5;

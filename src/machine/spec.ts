@@ -32,10 +32,14 @@ export const TOKEN_RULE =
 
 export const isProviderWord = (text: string): boolean => TOKEN.test(text);
 
-/** What a caller asks for, before it has a uid, an owner or an end. */
-export interface MachineRequest {
+/** A pair of server type and region to try. */
+export interface Candidate {
   readonly serverType: string;
   readonly region: string;
+}
+
+/** What a caller asks for, before it has a uid, an owner or an end. */
+export interface MachineRequest {
   readonly image: string;
   readonly cloudInit: string;
   readonly labels: Labels;
@@ -60,6 +64,8 @@ export function checkSpec(spec: MachineSpec): Checked<MachineSpec> {
   if (!name.ok) return name;
   const labels = checkProviderLabels(spec.labels);
   if (!labels.ok) return labels;
+  if (!isProviderWord(spec.serverType)) return invalid("server_type", TOKEN_RULE);
+  if (!isProviderWord(spec.region)) return invalid("region", TOKEN_RULE);
   const common = checkCommon(spec);
   return common.ok ? valid(spec) : common;
 }
@@ -67,8 +73,6 @@ export function checkSpec(spec: MachineSpec): Checked<MachineSpec> {
 type Common = Omit<MachineRequest, "labels"> & { readonly networkIds: readonly string[] };
 
 function checkCommon(spec: Common): Checked<Common> {
-  if (!TOKEN.test(spec.serverType)) return invalid("server_type", TOKEN_RULE);
-  if (!TOKEN.test(spec.region)) return invalid("region", TOKEN_RULE);
   if (!TOKEN.test(spec.image)) return invalid("image", TOKEN_RULE);
   if (!spec.cloudInit.isWellFormed()) return invalid("cloud_init", "must be text that UTF-8 can hold");
   const bytes = new TextEncoder().encode(spec.cloudInit).byteLength;

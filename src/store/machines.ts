@@ -1,4 +1,5 @@
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
+import type { Candidate } from "../machine/spec.ts";
 import { toMicroEur } from "../machine/money.ts";
 import { insertInto, parseFirst, parseRows, selectPage, sql, type Sql, type Statement } from "./db.ts";
 import { eventIf } from "./events.ts";
@@ -122,6 +123,20 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
           return row ? [[providerId, row] as const] : [];
         }),
       );
+    },
+
+    /** Says what is being tried for a row now, and owns it for as long. False when it is no longer `requested`. */
+    async choose(uid: string, { serverType, region }: Candidate, tryingUntil: number): Promise<boolean> {
+      const rows = await db.rows(
+        sql(
+          `UPDATE machines SET server_type = ?2, region = ?3, next_try_at = ?4 WHERE uid = ?1 AND phase = 'requested' RETURNING uid`,
+          uid,
+          serverType,
+          region,
+          tryingUntil,
+        ),
+      );
+      return rows.length > 0;
     },
 
     /**

@@ -1,4 +1,5 @@
 import { createCatalogueStore } from "./catalogues.ts";
+import { createCooldownStore } from "./cooldowns.ts";
 import { openSql } from "./db.ts";
 import { createLockStore, whileFenced } from "./lock.ts";
 import { createMachineStore } from "./machines.ts";
@@ -29,6 +30,7 @@ export function openStore(
     tokens: createTokenStore(sql),
     tombstones: createTombstoneStore(sql),
     settings: createSettingStore(sql),
+    cooldowns: createCooldownStore(sql),
     catalogues: createCatalogueStore(sql),
   };
 }

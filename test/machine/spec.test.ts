@@ -131,9 +131,15 @@ describe("where and what", () => {
     },
   );
 
-  it.each(["server_type", "region"])("S36: a body without %s is refused", (field) => {
-    const body: Record<string, string> = { server_type: "cx23", region: "fsn1" };
-    delete body[field];
-    expect(machineBody.safeParse(body).error?.issues[0]?.path).toEqual([field]);
+  it("S36: a body without a region is refused, and one without a server type too unless an arch says what to pick from", async () => {
+    expect(machineBody.safeParse({ server_type: "cx23" }).error?.issues[0]?.path).toEqual(["region"]);
+    const parsed = machineBody.parse({ region: "fsn1" });
+    await expect(parseMachineBody(parsed, { maxAgeMs: 1 })).rejects.toMatchObject({
+      details: { field: "server_type" },
+    });
+    const byArch = machineBody.parse({ region: "fsn1", arch: "arm64" });
+    await expect(parseMachineBody(byArch, { maxAgeMs: 1 })).resolves.toMatchObject({
+      asked: { serverTypes: [], arch: "arm64" },
+    });
   });
 });

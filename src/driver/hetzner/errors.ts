@@ -52,6 +52,13 @@ function meaningOf(status: number, code: string, body: string): Meaning {
   return status === 404 ? byStatus(404) : (Object.hasOwn(BY_CODE, code) && BY_CODE[code]) || byStatus(status);
 }
 
+const SHORTAGE: Meaning = { code: "capacity" };
+
+/** A type that a location does not offer comes as bad input, though another location may have it (S41). */
+const isShortage = (code: string, message: string): boolean =>
+  code === "invalid_input" &&
+  /unsupported location for server type|server location disabled|server type .*deprecated/i.test(message);
+
 /** After these a call that changes something may have done so, whatever status they came with. */
 const NO_PROOF: ReadonlySet<DriverErrorCode> = new Set(["unavailable", "timeout", "unexpected"]);
 
@@ -82,7 +89,7 @@ export function errorFrom(
       .filter((secret) => secret.length >= SHORTEST_SECRET)
       .reduce((rest, secret) => rest.replaceAll(secret, "[hidden]"), text)
       .slice(0, LONGEST_QUOTE);
-  const meaning = meaningOf(status, code, body);
+  const meaning = isShortage(code, message) ? SHORTAGE : meaningOf(status, code, body);
   const wait = meaning.code === "rate_limited" ? retryAfterSeconds(headers, now) : plainRetryAfter(headers);
   const [field = { name: fieldIn(message), messages: [message] }] = fields;
   const details: DriverErrorDetails = {

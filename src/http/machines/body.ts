@@ -2,16 +2,21 @@ import * as z from "zod";
 import { sha256Hex } from "../../auth/hash.ts";
 import type { Config } from "../../config.ts";
 import { formatDuration, parseDuration } from "../../machine/duration.ts";
-import { checkRequest, DEFAULT_IMAGE, type MachineRequest } from "../../machine/spec.ts";
+import { checkRequest, DEFAULT_IMAGE, TOKEN_RULE, type MachineRequest } from "../../machine/spec.ts";
 import { invalidField } from "../problem.ts";
-import { duration } from "../schemas.ts";
+import { duration, providerWord } from "../schemas.ts";
 
-const oneName = z.string({ error: ({ input }) => (input === undefined ? "is required" : "must be one name") });
+const MOST_CHOICES = 6;
+const choicesRule = `must be a name, or a list of 1 to ${MOST_CHOICES} names in order of preference`;
+const choices = z.union([providerWord.transform((one) => [one]), z.array(providerWord).min(1).max(MOST_CHOICES)], {
+  error: ({ input }) => (input === undefined ? "is required" : `${choicesRule}; a name ${TOKEN_RULE}`),
+});
 
 /** The body of a create. A field that is not here is refused: a typing error in `ttl` would cost money. */
 export const machineBody = z.strictObject({
-  server_type: oneName.meta({ example: "cx23" }),
-  region: oneName.meta({ example: "fsn1" }),
+  server_type: choices.optional().meta({ example: ["cx23", "cx33"] }),
+  region: choices.meta({ example: "fsn1" }),
+  arch: z.enum(["amd64", "arm64"], "must be amd64 or arm64").optional(),
   image: z
     .union([z.string(), z.int().positive()], "must be an image's name or id")
     .optional()
@@ -28,6 +33,8 @@ export type MachineBody = z.infer<typeof machineBody>;
 
 export interface ParsedBody {
   readonly request: MachineRequest;
+  /** In order of preference; `serverTypes` is empty where `arch` alone decides. */
+  readonly asked: { readonly serverTypes: string[]; readonly regions: string[]; readonly arch: string | null };
   readonly ttlMs: number | null;
   readonly keepOnFailureMs: number | null;
   /** Of the normalised body: defaults not expanded, `ttl` left out. Two bodies are the same spec if this is equal. */
@@ -37,11 +44,13 @@ export interface ParsedBody {
 const LEAST_TTL_MS = 60_000;
 
 /** A body in the domain's words, by every rule that can be checked here. Throws the first that is broken. */
-export async function parseMachineBody(body: MachineBody, config: Config): Promise<ParsedBody> {
-  const { server_type, region, image, ttl, labels, cloud_init, enable_ipv4, enable_ipv6, keep_on_failure } = body;
+export async function parseMachineBody(body: MachineBody, config: Pick<Config, "maxAgeMs">): Promise<ParsedBody> {
+  const { server_type, region, arch, image, ttl, labels, cloud_init, enable_ipv4, enable_ipv6, keep_on_failure } = body;
+  if (server_type === undefined && arch === undefined)
+    throw invalidField("server_type", "is required, unless `arch` says what to pick from");
+  if (server_type !== undefined && arch !== undefined)
+    throw invalidField("arch", "must be left out where server_type is given: a type has its own");
   const checked = checkRequest({
-    serverType: server_type,
-    region,
     image: image === undefined ? DEFAULT_IMAGE : String(image),
     cloudInit: cloud_init ?? "",
     labels: labels ?? {},
@@ -52,9 +61,20 @@ export async function parseMachineBody(body: MachineBody, config: Config): Promi
   const ttlMs = parseLife("ttl", ttl, config);
   const keepOnFailureMs = parseLife("keep_on_failure", keep_on_failure, config);
   const sortedLabels = labels && Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
-  const asked = [server_type, region, image, sortedLabels, cloud_init, enable_ipv4, enable_ipv6, keep_on_failure];
-  const specSha256 = await sha256Hex(JSON.stringify(asked.map((value) => value ?? null)));
-  return { request: checked.value, ttlMs, keepOnFailureMs, specSha256 };
+  const normal = [
+    server_type,
+    region,
+    arch,
+    image,
+    sortedLabels,
+    cloud_init,
+    enable_ipv4,
+    enable_ipv6,
+    keep_on_failure,
+  ];
+  const specSha256 = await sha256Hex(JSON.stringify(normal.map((value) => value ?? null)));
+  const asked = { serverTypes: server_type ?? [], regions: region, arch: arch ?? null };
+  return { request: checked.value, asked, ttlMs, keepOnFailureMs, specSha256 };
 }
 
 /** A length of life that a caller asks for; null where it does not. */

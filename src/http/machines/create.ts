@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { sha256Hex } from "../../auth/hash.ts";
 import { createMachine } from "../../lifecycle/create.ts";
+import { candidatesOf } from "../../lifecycle/candidates.ts";
 import { claimInstallation } from "../../lifecycle/installation.ts";
 import { waitWhileCreating } from "../../lifecycle/refresh.ts";
 import { checkName, idOf } from "../../machine/name.ts";
@@ -15,13 +16,14 @@ import { json, problems } from "../openapi.ts";
 import { invalidField, problemOf } from "../problem.ts";
 import { wait } from "../schemas.ts";
 import { machineBody, parseMachineBody, type MachineBody } from "./body.ts";
-import { toJson } from "./json.ts";
-import { one, ownerQuery } from "./shapes.ts";
+import { candidate, candidateJson, machineJson, toJson } from "./json.ts";
+import { ownerQuery } from "./shapes.ts";
 import { ownerFor, pathOf } from "./whose.ts";
 
 const body = { content: { "application/json": { schema: machineBody } }, required: true };
 const query = ownerQuery.extend({ wait });
-const created = one.extend({
+const created = z.object({
+  machine: machineJson.extend({ candidates: z.array(candidate).meta({ description: "empty for a repeat" }) }),
   warning: z.string().optional().meta({ description: "the sweeps are silent; health tells more" }),
 });
 
@@ -67,11 +69,14 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
   const { config, store, world } = scope;
   const principal = c.get("principal");
   const owner = ownerFor(principal, asked.owner);
-  const { request, ttlMs, keepOnFailureMs, specSha256 } = await parseMachineBody(sent, config);
+  const { request, asked: preferences, ttlMs, keepOnFailureMs, specSha256 } = await parseMachineBody(sent, config);
   const stranger = await claimInstallation(store, config.installations);
   if (stranger) throw problemOf(stranger);
   const warning = await sweepIfSilent(c, scope);
 
+  const choice = await candidatesOf(scope, config.provider, preferences);
+  if (!choice.ok) throw problemOf(choice.refusal);
+  const { candidates } = choice;
   const terms = {
     provider: config.provider,
     installation: config.installations[0],
@@ -80,7 +85,17 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
     creates: config.creates,
   };
   const account = owner === principal.owner ? principal.account : owner;
-  const command = { owner, account, name, request, specSha256, ttlMs, keepOnFailureMs, requestId: c.get("requestId") };
+  const command = {
+    owner,
+    account,
+    name,
+    request,
+    candidates,
+    specSha256,
+    ttlMs,
+    keepOnFailureMs,
+    requestId: c.get("requestId"),
+  };
   // A caller that hangs up changes nothing: what was begun is finished and recorded.
   const work = createMachine({ ...scope, newUid: world.newUid, terms }, command);
   c.executionCtx.waitUntil(work);
@@ -90,7 +105,7 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
   c.set("machine", idOf(row.uid));
   c.set("outcome", result.isNew ? "created" : "repeated");
   c.header("Location", pathOf(row));
-  const machine = toJson(row, scope.now());
+  const machine = { ...toJson(row, scope.now()), candidates: result.candidates.map(candidateJson) };
   return { answer: warning === null ? { machine } : { machine, warning }, isNew: result.isNew };
 }
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { TriedCandidate } from "../../lifecycle/candidates.ts";
 import { STATUSES, type MachineRow } from "../../machine/machine.ts";
 import { costMicroEur, toEur } from "../../machine/money.ts";
 import { idOf } from "../../machine/name.ts";
@@ -31,6 +32,20 @@ export const machineJson = z.object({
   destroyed_at: time,
   price_eur_per_hour: z.number().nullable().meta({ description: "null = unknown, never free" }),
   cost_eur: z.number().nullable(),
+});
+
+/** What became of a pair of server type and region at a create. */
+export const candidate = z.object({
+  server_type: z.string(),
+  region: z.string(),
+  outcome: z.enum(["chosen", "capacity", "not_tried"]),
+  reason: z.string().nullable(),
+});
+export const candidateJson = ({ serverType, region, outcome, reason }: TriedCandidate): z.infer<typeof candidate> => ({
+  server_type: serverType,
+  region,
+  outcome,
+  reason,
 });
 
 /** Shows a row at `now`. */

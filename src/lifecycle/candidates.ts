@@ -1,0 +1,71 @@
+import { cheapestFirst } from "../machine/server-type.ts";
+import type { Candidate } from "../machine/spec.ts";
+import { readCatalogue } from "./catalogue.ts";
+import type { Deps, Refusal } from "./lifecycle.ts";
+
+/** What became of a pair of server type and region at a create. */
+export interface TriedCandidate extends Candidate {
+  readonly outcome: "chosen" | "capacity" | "not_tried";
+  /** The provider's own words; null where it had none. */
+  readonly reason: string | null;
+}
+
+export const outcomeOf = (
+  { serverType, region }: Candidate,
+  outcome: TriedCandidate["outcome"],
+  reason: string | null = null,
+): TriedCandidate => ({ serverType, region, outcome, reason });
+
+/** So long a pair that had no room is tried after the others. */
+export const COOL_DOWN_MS = 5 * 60_000;
+/** Of an architecture so many types are tried in a region. */
+const TYPES_BY_ARCH = 3;
+
+export const isSamePair = (a: Candidate, b: Candidate): boolean =>
+  a.serverType === b.serverType && a.region === b.region;
+
+/** The candidates in their order, those that had no room a moment ago behind the others. */
+export async function coolLast({ store, now }: Deps, candidates: readonly Candidate[]): Promise<Candidate[]> {
+  if (candidates.length < 2) return [...candidates];
+  const cooling = await store.cooldowns.current(now());
+  const isCooling = (one: Candidate): boolean => cooling.some((other) => isSamePair(one, other));
+  return [...candidates.filter((one) => !isCooling(one)), ...candidates.filter(isCooling)];
+}
+
+export type CandidatesResult =
+  | { readonly ok: true; readonly candidates: readonly [Candidate, ...Candidate[]] }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/**
+ * What a caller's preferences mean: every type in every region, types first; or of an architecture alone the types that can be
+ * ordered now, cheapest first (S94), region by region.
+ */
+export async function candidatesOf(
+  deps: Deps,
+  provider: string,
+  asked: { serverTypes: readonly string[]; regions: readonly string[]; arch: string | null },
+): Promise<CandidatesResult> {
+  let pairs = asked.serverTypes.flatMap((serverType) => asked.regions.map((region) => ({ serverType, region })));
+  if (asked.arch !== null) {
+    const result = await readCatalogue(deps, provider);
+    if (!result.ok) return result;
+    const { arch } = asked;
+    const types = result.catalogue.serverTypes;
+    pairs = asked.regions.flatMap((region) =>
+      cheapestFirst(types, deps.now(), region, arch)
+        .slice(0, TYPES_BY_ARCH)
+        .map(({ name }) => ({ serverType: name, region })),
+    );
+  }
+  const [first, ...others] = pairs;
+  if (first) return { ok: true, candidates: [first, ...others] };
+  return {
+    ok: false,
+    refusal: {
+      code: "capacity",
+      message: `No ${asked.arch ?? ""} server type can be ordered in ${asked.regions.join(", ")} now.`,
+      next: "GET /v1/server_types lists what can; offer more regions, or the same later.",
+      retryAfterSeconds: 60,
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { createMayfly, MINUTE, servers, type Answer, type Mayfly } from "../mayfly.ts";
+
+const put = (mayfly: Mayfly, body: object, name = "box") => mayfly.send("PUT", `/v1/machines/${name}`, body);
+const pair = z.object({
+  server_type: z.string(),
+  region: z.string(),
+  outcome: z.string(),
+  reason: z.string().nullable(),
+});
+const chosenIn = ({ body }: Answer) =>
+  z
+    .object({ machine: z.object({ server_type: z.string(), region: z.string(), candidates: z.array(pair) }) })
+    .parse(body).machine;
+const told = ({ body }: Answer) =>
+  z
+    .union([
+      z.object({ candidates: z.array(pair) }),
+      z.object({ machine: z.object({ candidates: z.array(pair) }) }).transform(({ machine }) => machine),
+    ])
+    .parse(body)
+    .candidates.map(({ server_type, region, outcome }) => `${server_type} ${region} ${outcome}`);
+const posts = (mayfly: Mayfly) => mayfly.simulator.requests().filter(({ method }) => method === "POST").length;
+const soldOut = (mayfly: Mayfly, ...pairs: [string, string][]) => {
+  for (const [server_type, location] of pairs) mayfly.simulator.stock({ server_type, location, orderable: false });
+};
+const CHOICES = { server_type: ["cx23", "cx33"], region: ["fsn1", "hel1"] };
+
+describe("candidates", () => {
+  it("are tried in order of preference, types first; the answer says which was chosen and why the others were not", async () => {
+    const mayfly = createMayfly();
+    soldOut(mayfly, ["cx23", "fsn1"], ["cx23", "hel1"]);
+    const created = await put(mayfly, CHOICES);
+    expect(created.status).toBe(201);
+    expect(chosenIn(created)).toMatchObject({ server_type: "cx33", region: "fsn1" });
+    expect(told(created)).toEqual([
+      "cx23 fsn1 capacity",
+      "cx23 hel1 capacity",
+      "cx33 fsn1 chosen",
+      "cx33 hel1 not_tried",
+    ]);
+    expect(chosenIn(created).candidates[0]?.reason).toContain("resource_unavailable");
+    expect(servers(mayfly)).toHaveLength(1);
+    const repeat = await put(mayfly, CHOICES);
+    expect([repeat.status, chosenIn(repeat).region]).toEqual([200, "fsn1"]);
+  });
+
+  it("S41: move on at every shape of shortage", async () => {
+    const shapes: [number, string, string][] = [
+      [412, "resource_unavailable", "error during placement"],
+      [422, "placement_error", "error during placement"],
+      [422, "invalid_input", "unsupported location for server type"],
+      [422, "invalid_input", "server location disabled"],
+    ];
+    for (const [status, code, message] of shapes) {
+      const mayfly = createMayfly();
+      mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", status, code, message });
+      expect(
+        chosenIn(await put(mayfly, { server_type: "cx23", region: ["fsn1", "hel1"] }, `m${status}${message.length}`)),
+      ).toMatchObject({ region: "hel1" });
+      await mayfly.bindings.DB.batch(
+        ["machines", "cooldowns"].map((table) => mayfly.bindings.DB.prepare(`DELETE FROM ${table}`)),
+      );
+    }
+  });
+
+  it("case 4, case 7: each are tried once; where none has room the answer is `capacity`, and nothing is left", async () => {
+    const mayfly = createMayfly();
+    soldOut(mayfly, ["cx23", "fsn1"], ["cx23", "hel1"], ["cx33", "fsn1"], ["cx33", "hel1"]);
+    const refused = await put(mayfly, CHOICES);
+    expect(refused).toMatchObject({ status: 503, body: { code: "capacity" } });
+    expect(refused.headers.get("Retry-After")).toBe("30");
+    expect(told(refused)).toEqual([
+      "cx23 fsn1 capacity",
+      "cx23 hel1 capacity",
+      "cx33 fsn1 capacity",
+      "cx33 hel1 capacity",
+    ]);
+    expect(posts(mayfly)).toBe(4);
+    expect(servers(mayfly)).toEqual([]);
+    expect((await mayfly.send("GET", "/v1/machines")).body).toMatchObject({ machines: [] });
+  });
+
+  it("case 9: that had no room are tried last for five minutes", async () => {
+    const mayfly = createMayfly();
+    soldOut(mayfly, ["cx23", "fsn1"]);
+    await put(mayfly, CHOICES, "first");
+    mayfly.simulator.stock({ server_type: "cx23", location: "fsn1", orderable: true });
+    expect(told(await put(mayfly, CHOICES, "second"))[0]).toBe("cx23 hel1 chosen");
+    mayfly.advance(5 * MINUTE);
+    expect(told(await put(mayfly, CHOICES, "third"))[0]).toBe("cx23 fsn1 chosen");
+  });
+
+  it("end at the first refusal that is not for shortage, and at the first that is not clear", async () => {
+    for (const [status, code, answer] of [
+      [403, "resource_limit_exceeded", "provider_quota"],
+      [503, "unavailable", "provider_unavailable"],
+    ] as const) {
+      const mayfly = createMayfly();
+      mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", status, code, message: "no" });
+      expect(await put(mayfly, CHOICES, code.slice(0, 3))).toMatchObject({ status: 503, body: { code: answer } });
+      expect(posts(mayfly)).toBe(1);
+    }
+  });
+
+  it("make one machine, though the answer to the second of them is lost", async () => {
+    const mayfly = createMayfly();
+    soldOut(mayfly, ["cx23", "fsn1"]);
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", after: 1, drop: "after" });
+    mayfly.simulator.fault({ method: "GET", path: "^/v1/servers$", status: 503, code: "unavailable", message: "no" });
+    expect((await put(mayfly, CHOICES)).status).toBe(503);
+    expect((await put(mayfly, CHOICES)).status).toBe(200);
+    expect(servers(mayfly)).toHaveLength(1);
+  });
+});
+
+describe("an arch alone", () => {
+  it("S94: picks the cheapest type with two cores that can be ordered in the region, and the next where that has no room", async () => {
+    const mayfly = createMayfly();
+    const created = await put(mayfly, { arch: "arm64", region: "fsn1" });
+    expect(chosenIn(created)).toMatchObject({ server_type: "cax11", region: "fsn1" });
+    expect(servers(mayfly)[0]?.server_type.architecture).toBe("arm");
+    soldOut(mayfly, ["cax11", "fsn1"]);
+    expect(chosenIn(await put(mayfly, { arch: "arm64", region: "fsn1" }, "next"))).toMatchObject({
+      server_type: "cax21",
+    });
+  });
+
+  it("that nobody offers there is `capacity`, and nothing is asked of the provider but its offers", async () => {
+    const mayfly = createMayfly();
+    expect(await put(mayfly, { arch: "arm64", region: "ash" })).toMatchObject({
+      status: 503,
+      body: { code: "capacity" },
+    });
+    expect(posts(mayfly)).toBe(0);
+  });
+});
