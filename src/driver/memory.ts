@@ -93,7 +93,11 @@ export function createMemoryDriver({ now, cloud = emptyCloud() }: MemoryOptions)
 }
 
 /** What the cloud of the memory driver can do besides. */
-export function createMemoryExtras({ cloud }: { readonly cloud: MemoryCloud }): Required<Extras> {
+export function createMemoryExtras({
+  cloud,
+}: {
+  readonly cloud: MemoryCloud;
+}): Required<Pick<Extras, "relabel" | "serverTypes">> {
   return {
     async serverTypes() {
       return [...PRICES].map(([name, priceEurPerHour], index) => ({

@@ -1,6 +1,7 @@
 import type { Extras } from "../extras.ts";
 import { askPricing, checkId, openClient, type HetznerOptions } from "./account.ts";
 import { anyAnswer, serverAnswer } from "./schema.ts";
+import { createSshKeys } from "./ssh-keys.ts";
 import { listServerTypes } from "./server-types.ts";
 
 /** What a Hetzner Cloud project can do besides. */
@@ -8,6 +9,8 @@ export function createHetznerExtras(options: HetznerOptions): Required<Extras> {
   const account = options.account ?? {};
   const call = openClient(options, account);
   return {
+    sshKeys: createSshKeys(call),
+
     async serverTypes() {
       if (account.currency === undefined) await askPricing(call, account);
       return listServerTypes(call, account.currency === "EUR");

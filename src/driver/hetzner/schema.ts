@@ -70,32 +70,29 @@ export const pricingAnswer = z.object({
 /** `DELETE`: an action, or nothing; a 2xx is all that counts (S48, S156). */
 export const anyAnswer = z.unknown();
 
-/** One page of `GET /server_types`. `locations[]` says what is offered where; a price entry alone says nothing (S87, S90). */
-export const serverTypePage = z.object({
-  server_types: z.array(
-    z.object({
-      name: z.string(),
-      architecture: text,
-      cores: z.number().catch(0),
-      memory: z.number().catch(0),
-      prices,
-      locations: z
-        .array(
-          z
-            .object({
-              name: z.string(),
-              available: z.boolean().catch(false),
-              deprecation: z.object({ unavailable_after: z.unknown().optional() }).nullable().optional().catch(null),
-            })
-            .nullable()
-            .catch(null),
-        )
-        .catch([]),
-    }),
-  ),
-  meta: z.object({ pagination: z.object({ next_page: z.int().nullable() }) }),
+/** A server type. `locations[]` says what is offered where; a price entry alone says nothing (S87, S90). */
+export const serverType = z.object({
+  name: z.string(),
+  architecture: text,
+  cores: z.number().catch(0),
+  memory: z.number().catch(0),
+  prices,
+  locations: z
+    .array(
+      z
+        .object({
+          name: z.string(),
+          available: z.boolean().catch(false),
+          deprecation: z.object({ unavailable_after: z.unknown().optional() }).nullable().optional().catch(null),
+        })
+        .nullable()
+        .catch(null),
+    )
+    .catch([]),
 });
-export type ServerTypePage = z.infer<typeof serverTypePage>;
+
+/** An SSH key, as far as it matters. */
+export const sshKey = z.object({ id, name: z.string(), public_key: z.string(), labels });
 
 const errorBody = z.object({
   error: z.object({

@@ -1,0 +1,57 @@
+import * as z from "zod";
+import { uidIn } from "../../machine/labels.ts";
+import type { Labels } from "../../machine/machine.ts";
+import { fingerprintOf, parsePublicKey, type PublicKey } from "../../machine/ssh-key.ts";
+import { DriverError, invalidInput } from "../driver.ts";
+import type { SshKeys } from "../extras.ts";
+import type { Client } from "./client.ts";
+import { deleteResource, listAll } from "./resources.ts";
+import { sshKey } from "./schema.ts";
+import { toLabelSelector } from "./selector.ts";
+
+const answer = z.object({ ssh_key: sshKey });
+type Key = z.infer<typeof sshKey>;
+
+/** SSH keys of a Hetzner Cloud project, where both a name and a key's bytes are unique (S97-S107). */
+export function createSshKeys(call: Client): SshKeys {
+  /** After a refusal for name or bytes, or no clear answer: which key is it that is there? */
+  async function resolve(name: string, key: PublicKey, labels: Labels, failure: DriverError) {
+    const [same] = await listAll(call, "ssh_keys", sshKey, { fingerprint: await fingerprintOf(key) });
+    if (same && isMaterial(same, key)) {
+      const isOwn = uidIn(labels) !== "" && uidIn(same.labels) === uidIn(labels);
+      return { id: String(same.id), reused: !isOwn };
+    }
+    const [named] = await listAll(call, "ssh_keys", sshKey, { name });
+    if (named?.name === name) throw new DriverError("name_taken", "another key holds this name at the provider");
+    throw failure;
+  }
+
+  return {
+    async ensure(name, publicKey, labels) {
+      const key = parsePublicKey(publicKey);
+      if (!key.ok) throw invalidInput(key.problem);
+      try {
+        const body = { name, public_key: publicKey.trim(), labels };
+        const { ssh_key: made } = await call({ method: "POST", path: "/ssh_keys", body, answer });
+        return { id: String(made.id), reused: false };
+      } catch (error) {
+        if (!(error instanceof DriverError) || (error.code !== "name_taken" && !error.ambiguous)) throw error;
+        return resolve(name, key.value, labels, error);
+      }
+    },
+
+    async list(selector) {
+      const label_selector = toLabelSelector(selector);
+      const keys = await listAll(call, "ssh_keys", sshKey, label_selector === "" ? {} : { label_selector });
+      return keys.map(({ id }) => String(id));
+    },
+
+    delete: (id) => deleteResource(call, "ssh_keys", id),
+  };
+}
+
+/** Whether two keys are the same, whatever comments they carry. */
+function isMaterial({ public_key }: Key, key: PublicKey): boolean {
+  const parsed = parsePublicKey(public_key);
+  return parsed.ok && parsed.value.material === key.material;
+}

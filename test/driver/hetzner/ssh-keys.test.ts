@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { createHetznerExtras } from "../../../src/driver/hetzner/extras.ts";
+import { failureOf, NOW } from "../contract/cloud.ts";
+import { createSimulator } from "../../simulator/simulator.ts";
+import { TOKEN } from "./bench.ts";
+
+const KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMcOL20YlBkE4kAlePP9eFk/81YyJpa7cqTX2Q7Vs/b";
+const OTHER =
+  "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBIdLtg09xX+IVuAsDcTQuHz7b/M6xWpLCR7RcbW1gucE9CGXBPVAtWKBEqoQc9P37Cm1poHrMBCsZy38btdqcwY=";
+const LABELS = { "mayfly-uid": "00000000-0000-4000-8000-000000000001", team: "red" };
+
+function open() {
+  const sim = createSimulator({ now: () => NOW });
+  const fetch = (input: string, init: RequestInit) => sim.fetch(new Request(input, init));
+  const { sshKeys } = createHetznerExtras({ token: TOKEN, endpoint: "https://hetzner.test/v1", now: () => NOW, fetch });
+  return { sim, sshKeys, posts: () => sim.requests().filter(({ method }) => method === "POST").length };
+}
+
+describe("ensure", () => {
+  it("S97: uploads a new key with its labels, and answers its id", async () => {
+    const { sim, sshKeys } = open();
+    const { id, reused } = await sshKeys.ensure("laptop", `${KEY} me@here\n`, LABELS);
+    expect(reused).toBe(false);
+    expect(sim.state().ssh_keys).toMatchObject([{ id: Number(id), name: "laptop", labels: LABELS }]);
+  });
+
+  it("S98, S101, S103: of the same key again, with any comment, is the key that is there, its labels untouched", async () => {
+    const { sim, sshKeys } = open();
+    const first = await sshKeys.ensure("laptop", KEY, LABELS);
+    const again = await sshKeys.ensure("laptop", `${KEY} other@there`, { team: "blue" });
+    expect(again).toEqual({ id: first.id, reused: true });
+    expect(sim.state().ssh_keys).toMatchObject([{ labels: LABELS }]);
+  });
+
+  it("S100, S104: of the same key under another name is that key, and says that it is not ours", async () => {
+    const { sim, sshKeys } = open();
+    const first = await sshKeys.ensure("somebody-elses", KEY, {});
+    expect(await sshKeys.ensure("laptop", KEY, LABELS)).toEqual({ id: first.id, reused: true });
+    expect(sim.state().ssh_keys).toHaveLength(1);
+  });
+
+  it("S99: never answers with a key that nobody holds: an equal name with other bytes is a conflict", async () => {
+    const { sshKeys } = open();
+    await sshKeys.ensure("laptop", KEY, LABELS);
+    expect(await failureOf(sshKeys.ensure("laptop", OTHER, LABELS))).toMatchObject({ code: "name_taken" });
+  });
+
+  it("S102: of what is no key is bad input, before any call; the provider's own refusal surfaces as what it is", async () => {
+    const { sim, sshKeys, posts } = open();
+    expect(await failureOf(sshKeys.ensure("laptop", "ssh-ed25519 AAAA", LABELS))).toMatchObject({
+      code: "invalid_input",
+      problem: { field: "public_key" },
+    });
+    expect(posts()).toBe(0);
+    sim.fault({ method: "POST", path: "ssh_keys$", status: 422, code: "invalid_input", message: "invalid key" });
+    expect((await failureOf(sshKeys.ensure("laptop", KEY, LABELS))).code).toBe("invalid_input");
+  });
+
+  it("whose answer is lost finds the key that was made, and knows it for its own", async () => {
+    const { sim, sshKeys, posts } = open();
+    sim.fault({ method: "POST", path: "ssh_keys$", drop: "after" });
+    const { id, reused } = await sshKeys.ensure("laptop", KEY, LABELS);
+    expect([reused, posts()]).toEqual([false, 1]);
+    expect(sim.state().ssh_keys).toMatchObject([{ id: Number(id) }]);
+    sim.fault({ method: "POST", path: "ssh_keys$", drop: "before" });
+    expect(await failureOf(sshKeys.ensure("other", OTHER, LABELS))).toMatchObject({ ambiguous: true });
+  });
+
+  it("S107: asks by a name of any characters", async () => {
+    const { sshKeys } = open();
+    const name = "my key & more=1,x";
+    await sshKeys.ensure(name, KEY, LABELS);
+    expect((await failureOf(sshKeys.ensure(name, OTHER, LABELS))).code).toBe("name_taken");
+  });
+});
+
+describe("list and delete", () => {
+  it("S105, S106: name the keys with these labels, and make one go away, twice", async () => {
+    const { sim, sshKeys } = open();
+    const { id } = await sshKeys.ensure("laptop", KEY, LABELS);
+    await sshKeys.ensure("other", OTHER, { team: "blue" });
+    expect(await sshKeys.list({ team: "red" })).toEqual([id]);
+    expect(await sshKeys.list({})).toHaveLength(2);
+    await sshKeys.delete(id);
+    await sshKeys.delete(id);
+    expect(sim.state().ssh_keys).toMatchObject([{ name: "other" }]);
+    expect((await failureOf(sshKeys.delete("../1"))).code).toBe("invalid_input");
+  });
+});
