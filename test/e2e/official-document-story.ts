@@ -1,32 +1,14 @@
 // Calls that together reach every operation of the simulator and every refusal that it knows.
-import type { Simulator } from "../simulator/simulator.ts";
-
-/** One call of the story. */
-export interface Step {
-  what: string;
-  method: string;
-  /** Below `/v1`. */
-  path: string;
-  status: number;
-  /** Text goes out as it is. */
-  body?: unknown;
-  /** Played before the call. */
-  fate?: (sim: Simulator) => void;
-  /** False: the call comes right after the one before it, while actions still run. */
-  pause?: false;
-  /** False: without a token. */
-  token?: false;
-}
+import { KEY_A } from "../simulator/sample-keys.ts";
+import { FIREWALL_STORY } from "./official-document-firewalls.ts";
+import { NETWORK_STORY } from "./official-document-networks.ts";
+import { get, post, type Step } from "./official-document-step.ts";
 
 const SERVER = { name: "a", server_type: "cx23", image: "debian-13" };
 const NO_NET = { enable_ipv4: false, enable_ipv6: false };
 const PROTECTED = { delete: true, rebuild: true };
 const OPEN = { delete: false, rebuild: false };
 
-const get = (what: string, path: string, status = 200): Step => ({ what, method: "GET", path, status });
-const post = (what: string, path: string, status: number, body?: unknown): Step => {
-  return { what, method: "POST", path, status, body };
-};
 const act = (command: string, status = 201, body?: unknown): Step =>
   post(`a ${command}`, `/servers/101/actions/${command}`, status, body);
 
@@ -34,7 +16,16 @@ const act = (command: string, status = 201, body?: unknown): Step =>
 export const STORY: readonly Step[] = [
   get("an empty list", "/servers"),
   post("a create", "/servers", 201, { ...SERVER, labels: { a: "b" } }),
-  post("a create with keys", "/servers", 201, { ...SERVER, name: "k", ssh_keys: ["key", 7], user_data: "#!" }),
+  post("an SSH key", "/ssh_keys", 201, { name: "key", public_key: KEY_A, labels: { a: "b" } }),
+  post("the same key again", "/ssh_keys", 409, { name: "key-2", public_key: KEY_A }),
+  post("a bad key", "/ssh_keys", 422, { name: "key-2", public_key: "ssh-rsa AAAA" }),
+  get("SSH keys", "/ssh_keys?sort=name&name=key"),
+  get("an SSH key", "/ssh_keys/20001"),
+  { what: "a renamed key", method: "PUT", path: "/ssh_keys/20001", status: 200, body: { name: "key", labels: {} } },
+  post("a create with keys", "/servers", 201, { ...SERVER, name: "k", ssh_keys: ["key"], user_data: "#!" }),
+  post("a create with an unknown key", "/servers", 422, { ...SERVER, name: "u", ssh_keys: ["nobody"] }),
+  { what: "deleting a key", method: "DELETE", path: "/ssh_keys/20001", status: 204 },
+  { what: "deleting it again", method: "DELETE", path: "/ssh_keys/20001", status: 404 },
   post("no net", "/servers", 201, { ...SERVER, name: "b", public_net: NO_NET, start_after_create: false }),
   post("not started, on ARM", "/servers", 201, {
     ...SERVER,
@@ -95,9 +86,8 @@ export const STORY: readonly Step[] = [
   get("prices", "/pricing"),
   get("datacenters", "/datacenters", 410),
   get("a datacenter", "/datacenters/1", 410),
-  get("SSH keys", "/ssh_keys"),
-  get("networks", "/networks"),
-  get("firewalls", "/firewalls"),
+  ...FIREWALL_STORY,
+  ...NETWORK_STORY,
   get("volumes", "/volumes"),
   get("an unknown path", "/nothing", 404),
   { what: "a wrong method", method: "DELETE", path: "/servers", status: 405 },

@@ -8,6 +8,7 @@ import sys
 
 from hcloud import APIException, Client
 from hcloud.actions.domain import ActionFailedException
+from hcloud.firewalls.domain import FirewallResource, FirewallRule
 from hcloud.images.domain import Image
 from hcloud.locations.domain import Location
 from hcloud.server_types.domain import ServerType
@@ -103,6 +104,77 @@ def actions(client, name):
     return [action_view(action) for action in server.get_actions(sort=["id:desc"])]
 
 
+def key_view(key):
+    return {"name": key.name, "fingerprint": key.fingerprint, "labels": key.labels}
+
+
+def upload_key(client, asked):
+    return key_view(client.ssh_keys.create(**asked))
+
+
+def find_key(client, asked):
+    key = client.ssh_keys.get_by_fingerprint(asked["fingerprint"])
+    return key and key_view(key)
+
+
+def delete_key(client, name):
+    client.ssh_keys.get_by_name(name).delete()
+    return [key.name for key in client.ssh_keys.get_all()]
+
+
+def rule_of(rule):
+    return FirewallRule(**rule)
+
+
+def firewall_view(firewall):
+    return {
+        "name": firewall.name,
+        "rules": [rule.to_payload() for rule in firewall.rules],
+        "applied_to": [resource.type for resource in firewall.applied_to],
+    }
+
+
+def create_firewall(client, asked):
+    rules = [rule_of(rule) for rule in asked["rules"]]
+    response = client.firewalls.create(name=asked["name"], rules=rules, labels=asked.get("labels"))
+    for action in response.actions:
+        wait(action)
+    return firewall_view(response.firewall)
+
+
+def set_rules(client, asked):
+    firewall = client.firewalls.get_by_name(asked["firewall"])
+    actions = firewall.set_rules([rule_of(rule) for rule in asked["rules"]])
+    return {"actions": [wait(action) for action in actions], "firewall": firewall_view(reloaded(firewall))}
+
+
+def apply_firewall(client, asked):
+    firewall = client.firewalls.get_by_name(asked["firewall"])
+    actions = firewall.apply_to_resources(resources(client, asked))
+    return {"actions": [wait(action) for action in actions], "firewall": firewall_view(reloaded(firewall))}
+
+
+def remove_firewall(client, asked):
+    firewall = client.firewalls.get_by_name(asked["firewall"])
+    actions = firewall.remove_from_resources(resources(client, asked))
+    return {"actions": [wait(action) for action in actions], "firewall": firewall_view(reloaded(firewall))}
+
+
+def delete_firewall(client, name):
+    client.firewalls.get_by_name(name).delete()
+    return [firewall.name for firewall in client.firewalls.get_all()]
+
+
+def resources(client, asked):
+    server = client.servers.get_by_name(asked["server"])
+    return [FirewallResource(type=FirewallResource.TYPE_SERVER, server=server)]
+
+
+def reloaded(resource):
+    resource.reload()
+    return resource
+
+
 def catalogue(client, _):
     return {
         "locations": [location.name for location in client.locations.get_all()],
@@ -116,7 +188,25 @@ def catalogue(client, _):
 
 TASKS = {
     task.__name__: task
-    for task in (create, find, find_by_name, update, protect, power, delete, actions, catalogue)
+    for task in (
+        create,
+        find,
+        find_by_name,
+        update,
+        protect,
+        power,
+        delete,
+        actions,
+        upload_key,
+        find_key,
+        delete_key,
+        create_firewall,
+        set_rules,
+        apply_firewall,
+        remove_firewall,
+        delete_firewall,
+        catalogue,
+    )
 }
 
 

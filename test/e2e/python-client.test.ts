@@ -1,6 +1,7 @@
 // A second judge of the simulator: the official Python client, which sends names where hcloud sends ids.
 import { describe, expect, it } from "vitest";
 import { IMAGES, LOCATIONS, SERVER_TYPES } from "../simulator/catalogue.ts";
+import { FINGERPRINT_A, KEY_A } from "../simulator/sample-keys.ts";
 import { servedProject } from "./official-document-project.ts";
 import { hasPythonClient, pythonClient } from "./python-client.ts";
 
@@ -35,7 +36,42 @@ describe.skipIf(!available)("the Python client", () => {
   });
 
   it("is given no root password with a key", async () => {
+    expect(await ask("upload_key", { name: "key", public_key: KEY_A })).toMatchObject({ fingerprint: FINGERPRINT_A });
     expect(await ask("create", { name: "a", ssh_keys: ["key"] })).toMatchObject({ root_password: false });
+  });
+
+  it("uploads a key, finds it by its fingerprint and deletes it", async () => {
+    const asked = { name: "key", public_key: `${KEY_A} me@home`, labels: { env: "ci" } };
+    expect(await ask("upload_key", asked)).toMatchObject({ name: "key", labels: { env: "ci" } });
+    expect(await ask("upload_key", { ...asked, name: "other" })).toMatchObject({ code: "uniqueness_error" });
+    expect(await ask("find_key", { fingerprint: FINGERPRINT_A })).toMatchObject({ name: "key" });
+    expect(await ask("delete_key", "key")).toEqual([]);
+    expect(await ask("find_key", { fingerprint: FINGERPRINT_A })).toBeNull();
+  });
+
+  it("makes a firewall, reads both lists of addresses in its rules, and puts it on a server and takes it off", async () => {
+    given();
+    const ssh = { direction: "in", protocol: "tcp", port: "22", source_ips: ["0.0.0.0/0"] };
+    const ping = { direction: "out", protocol: "icmp", destination_ips: ["10.0.0.0/8"], source_ips: [] };
+    expect(await ask("create_firewall", { name: "web", rules: [ssh, ping] })).toMatchObject({
+      rules: [ssh, { protocol: "icmp", destination_ips: ["10.0.0.0/8"] }],
+      applied_to: [],
+    });
+    const target = { firewall: "web", server: "a" };
+    expect(await ask("apply_firewall", target)).toMatchObject({
+      actions: [{ command: "apply_firewall", ...DONE }],
+      firewall: { applied_to: ["server"] },
+    });
+    expect(await ask("set_rules", { firewall: "web", rules: [ping] })).toMatchObject({
+      actions: [{ command: "set_firewall_rules" }, { command: "apply_firewall", ...DONE }],
+      firewall: { rules: [{ protocol: "icmp" }] },
+    });
+    expect(await ask("delete_firewall", "web")).toMatchObject({ code: "resource_in_use" });
+    expect(await ask("remove_firewall", target)).toMatchObject({
+      actions: [{ command: "remove_firewall", ...DONE }],
+      firewall: { applied_to: [] },
+    });
+    expect(await ask("delete_firewall", "web")).toEqual([]);
   });
 
   it("reads created as a time with its zone", async () => {

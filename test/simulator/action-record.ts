@@ -1,5 +1,5 @@
+import { created, type Call, type Reply } from "./call.ts";
 import { toTimestamp, type Action } from "./resources.ts";
-import type { ServerRecord } from "./server-record.ts";
 import type { World } from "./world.ts";
 
 /** Why an action ends in `error`; `command` picks one of several actions that a request starts. */
@@ -9,35 +9,52 @@ export interface ActionFailure {
   command?: string;
 }
 
-/** An action as a plan: what it will have become at any time follows from the clock. */
-export interface ActionRecord {
-  id: number;
+/** What a running action keeps away from its server. */
+export type Hold = "everything" | "other actions" | "nothing";
+
+/** An action that is to be started. */
+export interface ActionPlan {
   command: string;
-  server_id: number;
   started_ms: number;
   ends_ms: number;
   failure: ActionFailure | null;
+  /** Everything by default. */
+  hold?: Hold;
+}
+
+/** An action as a plan: what it will have become at any time follows from the clock. */
+export interface ActionRecord extends Required<ActionPlan> {
+  id: number;
+  resources: { id: number; type: string }[];
+}
+
+/** Something that actions are about. */
+export interface Subject {
+  type: "server" | "firewall" | "network";
+  view: { id: number };
+  actions: ActionRecord[];
 }
 
 /** How long every action but create and start-after-create takes. */
 export const ACTION_MS = 300;
 
-// A server that is being created or started can be deleted at once.
-const NEVER_LOCKING = new Set(["create_server", "start_server"]);
-
-/** Starts an action on a server; it ends by itself when the clock reaches `ends_ms`. */
-export function startAction(
-  world: World,
-  server: ServerRecord,
-  command: string,
-  started_ms: number,
-  ends_ms: number,
-  failure: ActionFailure | null,
-): ActionRecord {
-  const action = { id: world.next_id.action++, command, server_id: server.view.id, started_ms, ends_ms, failure };
+/** Starts an action on these; it ends by itself when the clock reaches `ends_ms`. */
+export function startAction(world: World, subjects: readonly Subject[], plan: ActionPlan): ActionRecord {
+  const resources = subjects.map(({ type, view }) => ({ id: view.id, type }));
+  const action = { hold: "everything" as const, ...plan, id: world.next_id.action++, resources };
   world.actions.set(action.id, action);
-  server.actions.push(action);
+  for (const subject of subjects) subject.actions.push(action);
   return action;
+}
+
+/** A plan for an action that begins with this request and takes the usual time. */
+export function actionPlan({ now_ms, effects }: Call, command: string): ActionPlan {
+  return { command, started_ms: now_ms, ends_ms: now_ms + ACTION_MS, failure: failureOf(effects.failure, command) };
+}
+
+/** How an action with this command is to fail, if it is: a failure that names a command is about that one alone. */
+export function failureOf(failure: ActionFailure | null, command: string): ActionFailure | null {
+  return failure?.command === undefined || failure.command === command ? failure : null;
 }
 
 /** Whether the action is still running at that time. */
@@ -45,16 +62,16 @@ export function isRunning(record: ActionRecord, now_ms: number): boolean {
   return now_ms < record.ends_ms;
 }
 
-/** Whether the action keeps a DELETE of its server away at that time. */
-export function isLocking(record: ActionRecord, now_ms: number): boolean {
-  return isRunning(record, now_ms) && !NEVER_LOCKING.has(record.command);
+/** A 201 with this action. */
+export function started(call: Call, action: ActionRecord): Reply {
+  return created({ action: renderAction(action, call.now_ms) });
 }
 
 /** The action as the API shows it at that time. Source: Hetzner API, Actions. */
 export function renderAction(record: ActionRecord, now_ms: number): Action {
-  const { id, command, server_id, started_ms, ends_ms, failure } = record;
+  const { id, command, resources, started_ms, ends_ms, failure } = record;
   const running = isRunning(record, now_ms);
-  const share = Math.max(0, now_ms - started_ms) / (ends_ms - started_ms);
+  const share = Math.max(0, now_ms - started_ms) / Math.max(1, ends_ms - started_ms);
   return {
     id,
     command,
@@ -62,7 +79,7 @@ export function renderAction(record: ActionRecord, now_ms: number): Action {
     progress: running ? Math.floor(share * 100) : 100,
     started: toTimestamp(started_ms),
     finished: running ? null : toTimestamp(ends_ms),
-    resources: [{ id: server_id, type: "server" }],
+    resources,
     error: running || failure === null ? null : { code: failure.code, message: failure.message },
   };
 }

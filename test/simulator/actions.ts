@@ -1,9 +1,8 @@
-import { renderAction, type ActionRecord } from "./action-record.ts";
-import { ok, type Call, type Reply } from "./call.ts";
+import { renderAction, type ActionRecord, type Subject } from "./action-record.ts";
+import { ok, type Call, type Handler, type Reply } from "./call.ts";
 import { ApiError, invalidField, notFound } from "./errors.ts";
 import { filterValues, page, sorted } from "./lists.ts";
 import type { Action } from "./resources.ts";
-import type { ServerRecord } from "./server-record.ts";
 
 const STATUSES = ["running", "success", "error"];
 const SORT_FIELDS = {
@@ -24,23 +23,28 @@ export function getActions(call: Call): Reply {
   return ok({ actions: select(call, [...call.world.actions.values()]) });
 }
 
-/** `GET /servers/actions`. Source: Hetzner API, Server Actions. */
-export function listServerActions(call: Call): Reply {
-  return page(call, "actions", select(call, [...call.world.actions.values()]), (action) => action);
+/** `GET /servers/actions` and the like. Source: Hetzner API, Server Actions. */
+export function listActionsAbout(type: Subject["type"]): Handler {
+  return (call) => {
+    const found = [...call.world.actions.values()].filter(({ resources }) =>
+      resources.some((resource) => resource.type === type),
+    );
+    return page(call, "actions", select(call, found), (action) => action);
+  };
 }
 
-/** `GET /servers/{id}/actions`. Source: Hetzner API, Server Actions. */
-export function listActionsOfServer(call: Call, record: ServerRecord): Reply {
+/** `GET /servers/{id}/actions` and the like. Source: Hetzner API, Server Actions. */
+export function listActionsOf(call: Call, record: Subject): Reply {
   return page(call, "actions", select(call, record.actions), (action) => action);
 }
 
-/** `GET /actions/{id}`, also under `/servers/actions/{id}`. Source: Hetzner API, Actions. */
+/** `GET /actions/{id}`, also under `/servers/actions/{id}` and the like. Source: Hetzner API, Actions. */
 export function getAction(call: Call): Reply {
   return answer(call, call.world.actions.get(call.ids[0] ?? 0));
 }
 
-/** `GET /servers/{id}/actions/{action_id}`: deprecated, still answered. Source: Hetzner API, Server Actions. */
-export function getActionOfServer(call: Call, record: ServerRecord): Reply {
+/** `GET /servers/{id}/actions/{action_id}` and the like: deprecated, still answered. Source: Hetzner API, Server Actions. */
+export function getActionOf(call: Call, record: Subject): Reply {
   const [, wanted] = call.ids;
   return answer(
     call,

@@ -30,6 +30,11 @@ export function ok(body: object): Reply {
   return { status: 200, body };
 }
 
+/** A 204: it has happened, and there is nothing to say. */
+export function noContent(): Reply {
+  return { status: 204, body: null };
+}
+
 /** A 201 with this JSON body. */
 export function created(body: object): Reply {
   return { status: 201, body };

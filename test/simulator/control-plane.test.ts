@@ -17,6 +17,9 @@ describe("the control plane over HTTP", () => {
     expect(body).toEqual({
       now: "2026-11-15T12:00:00.000Z",
       servers: [],
+      firewalls: [],
+      networks: [],
+      ssh_keys: [],
       actions: [],
       stock: [],
       faults: [],

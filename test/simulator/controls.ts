@@ -2,9 +2,12 @@ import { renderAction } from "./action-record.ts";
 import { parseFault, parseReset, parseStock } from "./control-input.ts";
 import { ControlError } from "./errors.ts";
 import type { Fault, FaultRecord } from "./faults.ts";
-import type { Action, Server } from "./resources.ts";
+import { renderFirewall } from "./firewall-record.ts";
+import { renderNetwork } from "./network-record.ts";
+import type { Action, Firewall, Network, Server, SshKey } from "./resources.ts";
 import { addServer, type ServerSeed } from "./seed.ts";
-import { renderServer, type ServerRecord } from "./server-record.ts";
+import { type ServerRecord } from "./server-record.ts";
+import { renderServer } from "./server-view.ts";
 import { changeStock, type StockChange, type StockEntry } from "./stock.ts";
 import { createWorld, type RequestEntry, type ResetOptions, type World } from "./world.ts";
 
@@ -20,6 +23,9 @@ export interface State {
   now: string;
   servers: ServerState[];
   actions: Action[];
+  firewalls: Firewall[];
+  networks: Network[];
+  ssh_keys: SshKey[];
   stock: StockEntry[];
   /** `seen` counts the requests that the fault was offered and that it matched. */
   faults: (Fault & { seen: number })[];
@@ -65,7 +71,7 @@ export function createControls(real_ms: () => number, world: () => World, replac
       if (!(target_ms >= 0 && target_ms < YEAR_10000_MS)) throw new ControlError("bad clock change: out of range");
       world().advanced_ms += seconds * 1000;
     },
-    addServer: (seed) => renderServer(addServer(world(), seed, now()), now()),
+    addServer: (seed) => renderServer(world(), addServer(world(), seed, now()), now()),
     stock: (change) => changeStock(world().stock, parseStock(change)),
     fault: (fault) => {
       world().faults.push({ ...parseFault(fault), seen: 0 });
@@ -76,8 +82,8 @@ export function createControls(real_ms: () => number, world: () => World, replac
   };
 }
 
-function serverState(record: ServerRecord, now_ms: number): ServerState {
-  return { ...renderServer(record, now_ms), user_data: record.user_data, ssh_keys: record.ssh_keys };
+function serverState(world: World, record: ServerRecord, now_ms: number): ServerState {
+  return { ...renderServer(world, record, now_ms), user_data: record.user_data, ssh_keys: record.ssh_keys };
 }
 
 function faultState({ fault, seen }: FaultRecord): Fault & { seen: number } {
@@ -87,8 +93,11 @@ function faultState({ fault, seen }: FaultRecord): Fault & { seen: number } {
 function stateOf(world: World, now_ms: number): State {
   return {
     now: new Date(now_ms).toISOString(),
-    servers: [...world.servers.values()].map((record) => serverState(record, now_ms)),
+    servers: [...world.servers.values()].map((record) => serverState(world, record, now_ms)),
     actions: [...world.actions.values()].map((action) => renderAction(action, now_ms)),
+    firewalls: [...world.firewalls.values()].map((record) => renderFirewall(world, record, now_ms)),
+    networks: [...world.networks.values()].map((record) => renderNetwork(record, now_ms)),
+    ssh_keys: [...world.ssh_keys.values()].map(({ view }) => view),
     stock: [...world.stock.values()],
     faults: world.faults.map(faultState),
     limits: { servers: world.server_limit },

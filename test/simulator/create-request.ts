@@ -18,6 +18,8 @@ export interface CreateRequest {
   enable_ipv6: boolean;
   /** Primary IPs that the server is to be given, by their ids. */
   primary_ips: { ipv4: number | null; ipv6: number | null };
+  firewalls: number[];
+  networks: number[];
   /** Things the project does not hold, by the name of their kind. */
   absent: string[];
 }
@@ -38,11 +40,12 @@ export function readCreateRequest(body: JsonObject): CreateRequest {
     start_after_create: fields.boolean("start_after_create", true),
     labels: fields.labels("labels"),
     user_data: fields.string("user_data"),
-    // Keys are taken on trust: nobody logs in here.
     ssh_keys: fields.list("ssh_keys", isIdOrName),
     enable_ipv4: publicNet.enable_ipv4,
     enable_ipv6: publicNet.enable_ipv6,
     primary_ips: publicNet.primary_ips,
+    firewalls: [...new Set(fields.list("firewalls", isFirewall).map(({ firewall }) => firewall))],
+    networks: [...new Set(fields.list("networks", isId))],
     absent: readAbsent(fields),
   };
   if (new TextEncoder().encode(request.user_data ?? "").length > USER_DATA_MAX_BYTES)
@@ -69,12 +72,11 @@ const isOptionalId = (value: unknown): boolean => value === undefined || value =
 
 const isOptionalBoolean = (value: unknown): boolean => value === undefined || typeof value === "boolean";
 
-// Networks, firewalls, volumes and placement groups do not exist here yet.
+const isFirewall = (value: unknown): value is { firewall: number } => isObject(value) && isId(value["firewall"]);
+
+// Volumes and placement groups do not exist here yet.
 function readAbsent(fields: Fields): string[] {
-  const isFirewall = (value: unknown): value is { firewall: number } => isObject(value) && isId(value["firewall"]);
   const counts: [string, number][] = [
-    ["network", fields.list("networks", isId).length],
-    ["firewall", fields.list("firewalls", isFirewall).length],
     ["volume", fields.list("volumes", isId).length],
     ["placement group", fields.id("placement_group") === null ? 0 : 1],
   ];

@@ -1,13 +1,17 @@
 // The life of a server from here on is a plan: 1 s initializing, 0.5 s starting, then running.
-import { renderAction, startAction } from "./action-record.ts";
+import { failureOf, renderAction, startAction } from "./action-record.ts";
 import { created, type Call, type Reply } from "./call.ts";
 import { findImage, findLocation, findServerType } from "./catalogue.ts";
+import { chooseAttachments, startAttachments, type Attachments } from "./create-attachments.ts";
 import { readCreateRequest, type CreateRequest } from "./create-request.ts";
 import { ApiError, invalidField, notFound } from "./errors.ts";
+import { refuseTaken } from "./lookup.ts";
 import { refusePrimaryIps } from "./primary-ips.ts";
 import { newPublicNet } from "./public-net.ts";
 import { toTimestamp, type Image, type Location, type Server, type ServerType } from "./resources.ts";
-import { renderServer, type ServerRecord } from "./server-record.ts";
+import type { ServerRecord } from "./server-record.ts";
+import { renderServer } from "./server-view.ts";
+import { refuseUnknownSshKeys } from "./ssh-keys.ts";
 import { isOrderable, withStock } from "./stock.ts";
 import type { World } from "./world.ts";
 
@@ -24,9 +28,11 @@ export function createServer(call: Call): Reply {
   const image = chooseImage(request, type, now_ms);
   const location = chooseLocation(world, request, type, now_ms);
   for (const kind of request.absent) throw notFound(kind);
+  const attachments = chooseAttachments(call, request, location.network_zone);
+  refuseUnknownSshKeys(world, request.ssh_keys);
   refusePrimaryIps(world, request.primary_ips);
   refuseStartWithoutInterface(request);
-  refuseTakenName(world, request.name);
+  refuseTaken("server", world.servers.values(), request.name);
   refuseOverLimit(world);
   if (!isOrderable(world.stock, type.name, location.name))
     throw new ApiError(412, "resource_unavailable", "error during placement");
@@ -37,9 +43,9 @@ export function createServer(call: Call): Reply {
     newServer(world, now_ms, request, withStock(world.stock, type), location, image),
   );
   world.servers.set(record.view.id, record);
-  const { action, next_actions } = startCreateActions(call, request, record);
+  const { action, next_actions } = startCreateActions(call, request, record, attachments);
   return created({
-    server: renderServer(record, now_ms),
+    server: renderServer(world, record, now_ms),
     action: renderAction(action, now_ms),
     next_actions: next_actions.map((next) => renderAction(next, now_ms)),
     root_password: request.ssh_keys.length === 0 ? newPassword() : null,
@@ -72,15 +78,8 @@ function chooseLocation(world: World, request: CreateRequest, type: ServerType, 
 
 // The documented reason is that a server needs an interface to be powered on; hcloud-go does not even send this.
 function refuseStartWithoutInterface(request: CreateRequest): void {
-  if (request.enable_ipv4 || request.enable_ipv6 || !request.start_after_create) return;
+  if (request.enable_ipv4 || request.enable_ipv6 || request.networks.length > 0 || !request.start_after_create) return;
   throw invalidField("public_net", "A server without any network interface cannot be started.");
-}
-
-/** Throws 409 if a server of the project, hidden ones included, has the name already. */
-export function refuseTakenName(world: World, name: string, except_id?: number): void {
-  for (const { view } of world.servers.values())
-    if (view.name === name && view.id !== except_id)
-      throw new ApiError(409, "uniqueness_error", "server name is already used", { fields: [{ name: "name" }] });
 }
 
 function refuseOverLimit(world: World): void {
@@ -132,6 +131,7 @@ export function blankServer(server_type: ServerType, location: Location, image: 
 
 function newRecord(call: Call, request: CreateRequest, view: Server): ServerRecord {
   return {
+    type: "server",
     view,
     changes: [],
     actions: [],
@@ -142,22 +142,32 @@ function newRecord(call: Call, request: CreateRequest, view: Server): ServerReco
   };
 }
 
-// If either action fails, the server is still there, switched off, and billed.
-function startCreateActions(call: Call, request: CreateRequest, record: ServerRecord) {
-  const { world, now_ms } = call;
-  const { failure } = call.effects;
-  const ready_ms = now_ms + INITIALIZING_MS;
-  const created_failure = failure?.command === "start_server" ? null : failure;
-  const action = startAction(world, record, "create_server", now_ms, ready_ms, created_failure);
-  if (!request.start_after_create || created_failure !== null) record.changes.push({ at_ms: ready_ms, status: "off" });
-  if (!request.start_after_create) return { action, next_actions: [] };
-
+// If any of these actions fails, the server is still there, switched off, and billed.
+function startCreateActions(call: Call, request: CreateRequest, record: ServerRecord, attachments: Attachments) {
+  const { world, now_ms: started_ms, effects } = call;
+  const ready_ms = started_ms + INITIALIZING_MS;
   const running_ms = ready_ms + STARTING_MS;
-  if (created_failure === null) {
-    record.changes.push({ at_ms: ready_ms, status: "starting" });
-    record.changes.push({ at_ms: running_ms, status: failure === null ? "running" : "off" });
+  // A server that is being created or started can be deleted at once.
+  const hold = "other actions";
+  const failure = failureOf(effects.failure, "create_server");
+  const action = startAction(world, [record], {
+    command: "create_server",
+    started_ms,
+    ends_ms: ready_ms,
+    failure,
+    hold,
+  });
+  const next_actions = startAttachments(call, record, attachments, action);
+  if (!request.start_after_create) {
+    record.changes.push({ at_ms: ready_ms, status: "off" });
+    return { action, next_actions };
   }
-  return { action, next_actions: [startAction(world, record, "start_server", now_ms, running_ms, failure)] };
+
+  const stays_off = failure ?? failureOf(effects.failure, "start_server");
+  const plan = { command: "start_server", started_ms, ends_ms: running_ms, failure: stays_off, hold } as const;
+  record.changes.push({ at_ms: ready_ms, status: failure === null ? "starting" : "off" });
+  record.changes.push({ at_ms: running_ms, status: stays_off === null ? "running" : "off" });
+  return { action, next_actions: [...next_actions, startAction(world, [record], plan)] };
 }
 
 function newPassword(): string {

@@ -57,6 +57,11 @@ export function invalidField(name: string, message: string): ApiError {
   return invalidFields([{ name, messages: [message] }]);
 }
 
+/** 409: something is being changed already. Source: Hetzner API, Firewalls and Networks. */
+export function isChanging(what: string): ApiError {
+  return new ApiError(409, "conflict", `${what} is being changed`);
+}
+
 /** 423: another action holds the server. Source: Hetzner API, Errors. */
 export function locked(): ApiError {
   return new ApiError(423, "locked", "server is locked");

@@ -39,6 +39,17 @@ export class Fields {
     return this.read(name, null, (value) => typeof value === "string", "Not a valid string.");
   }
 
+  /** A name or the like: text that is neither empty nor longer than that. */
+  text(name: string, max_characters = Infinity): string {
+    const value = this.string(name);
+    if (value !== null && (value === "" || value.length > max_characters))
+      this.refuse(
+        name,
+        Number.isFinite(max_characters) ? `Length must be between 1 and ${max_characters}.` : "Field may not be empty.",
+      );
+    return value ?? "";
+  }
+
   boolean(name: string, otherwise: boolean): boolean {
     return this.read(name, otherwise, (value) => typeof value === "boolean", "Not a valid boolean.");
   }

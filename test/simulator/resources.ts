@@ -110,6 +110,71 @@ export interface Server {
   placement_group: unknown;
 }
 
+export interface SshKey {
+  id: number;
+  name: string;
+  fingerprint: string;
+  public_key: string;
+  labels: Labels;
+  created: string;
+}
+
+export interface FirewallRule {
+  description: string | null;
+  direction: string;
+  source_ips: string[];
+  destination_ips: string[];
+  protocol: string;
+  port: string | null;
+}
+
+export type FirewallTarget =
+  | { type: "server"; server: { id: number } }
+  | { type: "label_selector"; label_selector: { selector: string } };
+
+export interface Firewall {
+  id: number;
+  name: string;
+  labels: Labels;
+  created: string;
+  rules: FirewallRule[];
+  applied_to: FirewallTarget[];
+}
+
+export interface Subnet {
+  type: "cloud" | "server";
+  ip_range: string;
+  network_zone: string;
+  gateway: string;
+  vswitch_id: null;
+}
+
+export interface NetworkRoute {
+  destination: string;
+  gateway: string;
+}
+
+export interface Network {
+  id: number;
+  name: string;
+  ip_range: string;
+  subnets: Subnet[];
+  routes: NetworkRoute[];
+  servers: number[];
+  load_balancers: number[];
+  protection: { delete: boolean };
+  labels: Labels;
+  created: string;
+  expose_routes_to_vswitch: boolean;
+}
+
+export interface PrivateNet {
+  network: number;
+  ip: string;
+  alias_ips: string[];
+  mac_address: string;
+}
+
 export interface Action {
   id: number;
   command: string;

@@ -31,7 +31,8 @@ export function addServer(world: World, seed: ServerSeed, now_ms: number): Serve
   if (world.servers.has(id)) throw new ControlError(`there is a server with the id ${id} already`);
   world.next_id.server = Math.max(world.next_id.server, id + 1);
   const born_ms = parseTimestamp(seed.created);
-  const record = {
+  const record: ServerRecord = {
+    type: "server",
     view: seedView(world, id, seed),
     changes: [],
     actions: [],

@@ -1,12 +1,13 @@
-import { ACTION_MS, renderAction, startAction } from "./action-record.ts";
-import { created, type Call, type Reply } from "./call.ts";
+import { actionPlan, startAction, started, type ActionRecord } from "./action-record.ts";
+import type { Call, Reply } from "./call.ts";
 import { ApiError, invalidField, locked } from "./errors.ts";
 import { Fields } from "./fields.ts";
+import { renderServer } from "./server-view.ts";
 import { isBusy, statusAt, type ServerRecord } from "./server-record.ts";
 
 /** `POST /servers/{id}/actions/poweron`. Source: Hetzner API, Server Actions. */
 export function powerOn(call: Call, record: ServerRecord): Reply {
-  const { public_net, private_net } = record.view;
+  const { public_net, private_net } = renderServer(call.world, record, call.now_ms);
   // Whoever put a server in may have left these out.
   const attached = [public_net?.ipv4 ?? [], public_net?.ipv6 ?? [], private_net ?? []].flat();
   if (attached.length === 0)
@@ -32,11 +33,11 @@ export const reset = power("reset_server", "starting", "running");
 function power(command: string, during: string | null, after: string | null) {
   return (call: Call, record: ServerRecord): Reply => {
     const before = statusAt(record, call.now_ms);
-    const reply = act(call, record, command);
-    const ended = call.effects.failure === null ? after : before;
-    if (during === null || ended === null || before === after) return reply;
-    record.changes.push({ at_ms: call.now_ms, status: during }, { at_ms: call.now_ms + ACTION_MS, status: ended });
-    return reply;
+    const action = act(call, record, command);
+    const ended = action.failure === null ? after : before;
+    if (during !== null && ended !== null && before !== after)
+      record.changes.push({ at_ms: action.started_ms, status: during }, { at_ms: action.ends_ms, status: ended });
+    return started(call, action);
   };
 }
 
@@ -51,14 +52,12 @@ export function changeProtection(call: Call, record: ServerRecord): Reply {
   };
   fields.check();
   if (wanted.delete !== wanted.rebuild) throw invalidField("rebuild", "delete and rebuild protection must be equal.");
-  const reply = act(call, record, "change_protection");
-  if (call.effects.failure === null) record.view = { ...record.view, protection: wanted };
-  return reply;
+  const action = act(call, record, "change_protection");
+  if (action.failure === null) record.view = { ...record.view, protection: wanted };
+  return started(call, action);
 }
 
-function act(call: Call, record: ServerRecord, command: string): Reply {
+function act(call: Call, record: ServerRecord, command: string): ActionRecord {
   if (isBusy(record, call.now_ms)) throw locked();
-  const { world, now_ms, effects } = call;
-  const action = startAction(world, record, command, now_ms, now_ms + ACTION_MS, effects.failure);
-  return created({ action: renderAction(action, now_ms) });
+  return startAction(call.world, [record], actionPlan(call, command));
 }

@@ -1,4 +1,4 @@
-import { isLocking, isRunning, type ActionRecord } from "./action-record.ts";
+import { isRunning, type Subject } from "./action-record.ts";
 import type { Labels } from "./labels.ts";
 import type { Server } from "./resources.ts";
 import type { World } from "./world.ts";
@@ -10,11 +10,11 @@ export interface StatusChange {
 }
 
 /** A server as a plan: its status at any time follows from the clock, so nothing here needs a timer. */
-export interface ServerRecord {
+export interface ServerRecord extends Subject {
+  type: "server";
   /** Everything but `status`, which `changes` decides, and `locked`, which running actions add to. */
   view: Server;
   changes: StatusChange[];
-  actions: ActionRecord[];
   born_ms: number;
   /** Until then lists and look-ups by name do not show it, though it exists. */
   hidden_until_ms: number;
@@ -28,20 +28,14 @@ export function statusAt(record: ServerRecord, now_ms: number): string {
   return record.changes.findLast((change) => change.at_ms <= now_ms)?.status ?? record.view.status;
 }
 
-/** The server as the API shows it at that time. Source: Hetzner API, Servers. */
-export function renderServer(record: ServerRecord, now_ms: number): Server {
-  const locked = record.view.locked || isLocked(record, now_ms);
-  return { ...record.view, status: statusAt(record, now_ms), locked };
-}
-
 /** Whether an action keeps a DELETE away. */
 export function isLocked(record: ServerRecord, now_ms: number): boolean {
-  return record.actions.some((action) => isLocking(action, now_ms));
+  return record.actions.some((action) => action.hold === "everything" && isRunning(action, now_ms));
 }
 
 /** Whether anything is being done to the server, which keeps other actions away. */
 export function isBusy(record: ServerRecord, now_ms: number): boolean {
-  return record.actions.some((action) => isRunning(action, now_ms));
+  return record.actions.some((action) => action.hold !== "nothing" && isRunning(action, now_ms));
 }
 
 /** The servers a list shows at that time. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { START_MS, startSimulator } from "./client.ts";
+import { KEY_A } from "./sample-keys.ts";
 
 describe("POST /servers", () => {
   it("answers the server, its actions and a root password", async () => {
@@ -28,8 +29,9 @@ describe("POST /servers", () => {
   });
 
   it("gives no root password when SSH keys are given", async () => {
-    const { create } = startSimulator();
-    expect((await create({ ssh_keys: ["key", 7] })).body).toMatchObject({ root_password: null });
+    const { create, send } = startSimulator();
+    await send("POST", "/v1/ssh_keys", { name: "key", public_key: KEY_A });
+    expect((await create({ ssh_keys: ["key"] })).body).toMatchObject({ root_password: null });
   });
 
   it("picks the image of the server type's architecture", async () => {
@@ -77,6 +79,7 @@ describe("POST /servers", () => {
 
   it("keeps user data and SSH keys where only tests can see them", async () => {
     const { sim, create, send } = startSimulator();
+    await send("POST", "/v1/ssh_keys", { name: "key", public_key: KEY_A });
     await create({ user_data: "#cloud-config", ssh_keys: ["key"] });
     expect(sim.state().servers).toMatchObject([{ user_data: "#cloud-config", ssh_keys: ["key"] }]);
     expect((await send("GET", "/v1/servers/101")).body).not.toHaveProperty("server.user_data");

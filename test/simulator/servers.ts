@@ -1,10 +1,13 @@
-import { ACTION_MS, renderAction, startAction } from "./action-record.ts";
-import { ok, type Call, type Handler, type Reply } from "./call.ts";
-import { refuseTakenName } from "./create-server.ts";
-import { ApiError, locked, notFound } from "./errors.ts";
+import { actionPlan, renderAction, startAction } from "./action-record.ts";
+import { ok, type Call, type Reply } from "./call.ts";
+import { ApiError, locked } from "./errors.ts";
+import { forgetServer } from "./firewall-record.ts";
 import { Fields } from "./fields.ts";
 import { filterValues, labelFilter, page, sorted } from "./lists.ts";
-import { isLocked, labelsOf, listedServers, renderServer, statusAt, type ServerRecord } from "./server-record.ts";
+import { leaveNetworks } from "./network-record.ts";
+import { refuseTaken, withRecord } from "./lookup.ts";
+import { isLocked, labelsOf, listedServers, statusAt, type ServerRecord } from "./server-record.ts";
+import { renderServer } from "./server-view.ts";
 import { parseTimestamp } from "./resources.ts";
 
 const STATUSES = [
@@ -32,7 +35,7 @@ export function listServers(call: Call): Reply {
       matches(labelsOf(record)),
   );
   const servers = sorted(call, found, { id: ({ view }) => view.id, name: ({ view }) => view.name, created: createdMs });
-  return page(call, "servers", servers, (record) => renderServer(record, call.now_ms));
+  return page(call, "servers", servers, (record) => renderServer(call.world, record, call.now_ms));
 }
 
 // Only under a fault; a server from the future, made under another clock, is listed like any other.
@@ -46,18 +49,12 @@ function createdMs({ view }: ServerRecord): number {
   return Number.isNaN(created_ms) ? Infinity : created_ms;
 }
 
-/** Wraps a handler of one server: finds it by the first number in the path or answers 404. */
-export function withServer(handle: (call: Call, record: ServerRecord) => Reply): Handler {
-  return (call) => {
-    const record = call.world.servers.get(call.ids[0] ?? 0);
-    if (record === undefined) throw notFound("server");
-    return handle(call, record);
-  };
-}
+/** Wraps a handler of one server. */
+export const withServer = withRecord("server", (world) => world.servers);
 
 /** `GET /servers/{id}`. Source: Hetzner API, Servers. */
 export function getServer(call: Call, record: ServerRecord): Reply {
-  return ok({ server: renderServer(record, call.now_ms) });
+  return ok({ server: renderServer(call.world, record, call.now_ms) });
 }
 
 /** `PUT /servers/{id}`: labels replace the whole map. Source: Hetzner API, Servers. */
@@ -66,7 +63,7 @@ export function updateServer(call: Call, record: ServerRecord): Reply {
   const name = fields.has("name") ? fields.hostname("name") : record.view.name;
   const labels = fields.has("labels") ? { labels: fields.labels("labels") } : {};
   fields.check();
-  if (name !== record.view.name) refuseTakenName(call.world, name, record.view.id);
+  if (name !== record.view.name) refuseTaken("server", call.world.servers.values(), name, record.view.id);
   record.view = { ...record.view, name, ...labels };
   return getServer(call, record);
 }
@@ -75,9 +72,13 @@ export function updateServer(call: Call, record: ServerRecord): Reply {
 export function deleteServer(call: Call, record: ServerRecord): Reply {
   if (record.view.protection?.delete) throw new ApiError(423, "protected", "server deletion is protected");
   if (isLocked(record, call.now_ms)) throw locked();
-  const { now_ms, effects } = call;
-  const action = startAction(call.world, record, "delete_server", now_ms, now_ms + ACTION_MS, effects.failure);
+  const { now_ms } = call;
+  const action = startAction(call.world, [record], actionPlan(call, "delete_server"));
   // A deletion that is going to fail leaves the server where it is.
-  if (effects.failure === null) call.world.servers.delete(record.view.id);
+  if (action.failure === null) {
+    call.world.servers.delete(record.view.id);
+    forgetServer(call.world, record.view.id, action.ends_ms);
+    leaveNetworks(call.world, record.view.id, action.ends_ms);
+  }
   return ok({ action: renderAction(action, now_ms) });
 }

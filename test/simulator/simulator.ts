@@ -15,7 +15,7 @@ import { createWorld, idsFrom, type World } from "./world.ts";
 export { ConnectionDropped, ControlError } from "./errors.ts";
 export type { State, ServerState } from "./controls.ts";
 export type { Fault } from "./faults.ts";
-export type { Action, Image, Location, Server, ServerType } from "./resources.ts";
+export type { Action, Firewall, Image, Location, Network, Server, ServerType, SshKey } from "./resources.ts";
 export type { ServerSeed } from "./seed.ts";
 export type { StockChange, StockEntry } from "./stock.ts";
 export type { RequestEntry, ResetOptions } from "./world.ts";
@@ -110,11 +110,13 @@ function pause(delay_ms: number, signal: AbortSignal): Promise<void> {
 const BODILESS_STATUSES = new Set([204, 205, 304]);
 
 function toResponse(reply: Reply, standard: Record<string, string>): Response {
-  const headers = new Headers({ "Content-Type": "application/json", ...standard });
+  const bodiless = BODILESS_STATUSES.has(reply.status);
+  // hcloud-go reads a body wherever there is a type of one.
+  const headers = new Headers({ ...(!bodiless && { "Content-Type": "application/json" }), ...standard });
   for (const [name, value] of Object.entries(reply.headers ?? {})) {
     if (value === null) headers.delete(name);
     else headers.set(name, value);
   }
   const text = typeof reply.body === "string" ? reply.body : JSON.stringify(reply.body);
-  return new Response(BODILESS_STATUSES.has(reply.status) ? null : text, { status: reply.status, headers });
+  return new Response(bodiless ? null : text, { status: reply.status, headers });
 }

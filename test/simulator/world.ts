@@ -1,7 +1,10 @@
 import type { ActionRecord } from "./action-record.ts";
 import type { FaultRecord } from "./faults.ts";
+import type { FirewallRecord } from "./firewall-record.ts";
+import type { NetworkRecord } from "./network-record.ts";
 import { RateLimit } from "./rate-limit.ts";
 import type { ServerRecord } from "./server-record.ts";
+import type { SshKeyRecord } from "./ssh-keys.ts";
 import type { Stock } from "./stock.ts";
 
 /** What a reset may set; everything else starts empty. */
@@ -33,6 +36,9 @@ export interface World {
   servers: Map<number, ServerRecord>;
   /** Actions outlive the servers they were about. */
   actions: Map<number, ActionRecord>;
+  firewalls: Map<number, FirewallRecord>;
+  networks: Map<number, NetworkRecord>;
+  ssh_keys: Map<number, SshKeyRecord>;
   stock: Stock;
   faults: FaultRecord[];
   requests: RequestEntry[];
@@ -45,6 +51,9 @@ export interface NextId {
   server: number;
   action: number;
   primary_ip: number;
+  ssh_key: number;
+  firewall: number;
+  network: number;
 }
 
 /** Ids from `server` on: a world that follows another one starts where that ended, because an id is never used twice. */
@@ -52,6 +61,9 @@ export const idsFrom = (server: number): NextId => ({
   server,
   action: server + 499_900,
   primary_ip: server + 69_900,
+  ssh_key: server + 19_900,
+  firewall: server + 29_900,
+  network: server + 39_900,
 });
 
 const REQUESTS_PER_HOUR = 3600;
@@ -64,6 +76,9 @@ export function createWorld(options: ResetOptions, now_ms: number, next_id: Next
     currency: options.currency ?? "EUR",
     servers: new Map(),
     actions: new Map(),
+    firewalls: new Map(),
+    networks: new Map(),
+    ssh_keys: new Map(),
     stock: new Map(),
     faults: [],
     requests: [],
