@@ -34,7 +34,10 @@ export interface ListOptions {
    * age never stop it, and a page out of order is read on to the end.
    */
   readonly olderThan?: number;
-  /** With `olderThan`: reads no further page once it has so many, because whoever asks can use no more. */
+  /**
+   * Reads no further page once it has so many. With `olderThan` whoever asks can use no more, and that is all; without it more
+   * cannot be meant, and is an error with what was read.
+   */
   readonly enough?: number;
 }
 

@@ -1,4 +1,5 @@
-import type { Labels } from "../machine/machine.ts";
+import type { FirewallRule } from "../machine/firewall.ts";
+import type { Labels, Machine } from "../machine/machine.ts";
 import type { Selector } from "../machine/selector.ts";
 import type { ServerType } from "../machine/server-type.ts";
 import type { Driver } from "./driver.ts";
@@ -16,6 +17,27 @@ export interface SshKeys {
   delete(id: string): Promise<void>;
 }
 
+/** Firewalls. Ids are the provider's; every list of machines may be empty, which asks nobody (S127). */
+export interface Firewalls {
+  /** Makes a firewall, applied to those machines from the start; answers its id. A taken name is `name_taken` (S119). */
+  create(firewall: {
+    readonly name: string;
+    readonly rules: readonly FirewallRule[];
+    /** Says out loud that no rule at all is meant: nothing may come in (S121). */
+    readonly denyAll: boolean;
+    readonly labels: Labels;
+    readonly machineIds: readonly string[];
+  }): Promise<string>;
+  /** The ids of all firewalls that match every label. */
+  list(selector: Selector): Promise<string[]>;
+  /** Makes a firewall go away; one that is not there is success, one still applied is `in_use` (S128, S129). */
+  delete(id: string): Promise<void>;
+  /** Applies it; where it is applied already that is success (S122). */
+  apply(id: string, machineIds: readonly string[]): Promise<void>;
+  /** Takes it off; where it was not applied that is success (S124). It may still be in use for a moment (S130). */
+  remove(id: string, machineIds: readonly string[]): Promise<void>;
+}
+
 /** A cloud as it is opened: the five operations, and beside them whatever else it can do. */
 export interface Provider {
   readonly driver: Driver;
@@ -24,9 +46,15 @@ export interface Provider {
 
 /** What a cloud may offer beyond the five operations. Whoever asks must be able to do without. */
 export interface Extras {
-  /** Sets these labels on a machine and leaves its others as they are. Absence is `not_found`. */
-  relabel?(providerId: string, labels: Labels): Promise<void>;
+  /**
+   * Sets these labels on a machine that was just read, and leaves the others that it showed as they are. Absence is `not_found`.
+   * Whoever asks has made sure that it is the machine that was meant, and that its labels could be read.
+   */
+  relabel?(machine: Pick<Machine, "providerId" | "labels">, labels: Labels): Promise<void>;
+  /** Whether the provider's rate limit leaves room for calls that can wait; deletes never ask. */
+  isSpare?(): boolean;
   /** Every server type that the cloud knows, with what it offers where. All pages or an error (S93). */
   serverTypes?(): Promise<readonly ServerType[]>;
   readonly sshKeys?: SshKeys;
+  readonly firewalls?: Firewalls;
 }

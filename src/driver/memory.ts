@@ -54,6 +54,7 @@ export function createMemoryDriver({ now, cloud = emptyCloud() }: MemoryOptions)
         name: spec.name,
         status: "creating",
         labels: spec.labels,
+        hasLabels: true,
         arch: "amd64",
         serverType: spec.serverType,
         region: spec.region,
@@ -109,7 +110,7 @@ export function createMemoryExtras({
       }));
     },
 
-    async relabel(providerId, labels) {
+    async relabel({ providerId }, labels) {
       const machine = cloud.machines.get(checkId(providerId));
       if (machine === undefined) throw new DriverError("not_found", "there is no machine of this id");
       cloud.machines.set(providerId, { ...machine, labels: { ...machine.labels, ...labels } });

@@ -19,6 +19,7 @@ const post = createRoute({
   summary: "Run a sweep now, or with `dry_run` decide everything and do nothing (admin)",
   middleware: requireAdmin,
   request: {
+    query: z.strictObject({}),
     body: { content: { "application/json": { schema: z.strictObject({ dry_run: z.boolean().optional() }) } } },
   },
   responses: { 200: json(z.object({ sweep: report }), "Its report"), ...problems },

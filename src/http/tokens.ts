@@ -42,7 +42,10 @@ const post = createRoute({
   path: "/v1/tokens",
   summary: "Mint a token for a named owner (admin); its secret is shown this once",
   middleware: [requireAdmin, needsBody] as const,
-  request: { body: { content: { "application/json": { schema: mintBody } }, required: true } },
+  request: {
+    query: z.strictObject({}),
+    body: { content: { "application/json": { schema: mintBody } }, required: true },
+  },
   responses: { 201: json(z.object({ token: tokenJson.extend({ secret: z.string() }) }), "The token"), ...problems },
 });
 const list = createRoute({
@@ -61,7 +64,7 @@ const revoke = createRoute({
   path: "/v1/tokens/{id}",
   summary: "Revoke a token (admin); a second time changes nothing",
   middleware: requireAdmin,
-  request: { params: z.object({ id: z.string() }) },
+  request: { params: z.object({ id: z.string() }), query: z.strictObject({}) },
   responses: { 200: json(z.object({ token: tokenJson }), "The token, revoked"), ...problems },
 });
 

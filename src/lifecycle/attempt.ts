@@ -46,7 +46,7 @@ export async function attempt(
   const tried: TriedCandidate[] = [];
   for (const candidate of await coolLast(deps, candidates)) {
     // The row owns each further try anew, and shows what is being tried.
-    if (!(await store.machines.choose(row.uid, candidate, now() + TRY_MS))) return refused(RELEASED);
+    if (!(await store.machines.choose(row.uid, candidate, now(), now() + TRY_MS))) return refused(RELEASED);
     try {
       const machine = await driver.create(specOf(row, { ...request, ...candidate }));
       const isOpen = (one: Candidate) => ![candidate, ...tried].some((other) => isSamePair(other, one));
@@ -120,13 +120,15 @@ async function record(
   if (current !== null && isLive(current) && current.phase !== "destroying") return done(current, false);
   try {
     await driver.destroy(machine.providerId);
-    if (await isGone(driver, machine.providerId))
+    if (await isGone(driver, machine.providerId)) {
       await store.machines.markDestroyed([{ uid: row.uid, reason: "requested" }], now());
+      return refused(RELEASED);
+    }
   } catch (error) {
-    // The owner's word stands in the row, and the sweep goes by it.
     if (!(error instanceof DriverError)) throw error;
-    await store.machines.giveBack(row.uid, error.message, now());
   }
+  // It may still be there, and a tombstone alone would be looked at by nobody before `MAX_AGE`.
+  await store.machines.reopen(row.uid, machine.providerId, now());
   return refused(RELEASED);
 }
 
@@ -146,7 +148,10 @@ async function heldByOurs(
   if (!isHis || !isUid(uid)) return null;
   const fail = () => store.machines.fail([{ uid: row.uid, reason: "releasing" }], now());
   const created = creationTime(existing);
-  const isTombstone = (await store.machines.byUid(uid)) !== null;
+  const known = await store.machines.byUid(uid);
+  // Given up before: whoever took our labels off and put them back has a machine of their own.
+  if (known?.phase === "disowned") return null;
+  const isTombstone = known !== null;
   if (isTombstone || created === null || existing.status === "deleting") {
     await fail();
     return refused(RELEASING);

@@ -2,7 +2,7 @@ import { DriverError, isNotFound, type Driver } from "../driver/driver.ts";
 import { decide, isSame, ourSelector, type Verdict } from "../machine/decide.ts";
 import { LABEL } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
-import { refusalOf, type Deps, type Refusal } from "./lifecycle.ts";
+import { IDENTITY_MISMATCH, refusalOf, type Deps, type Refusal } from "./lifecycle.ts";
 
 export type DestroyResult =
   | { readonly ok: true; readonly row: MachineRow }
@@ -65,7 +65,7 @@ export async function destroyIfDue(
   await driver.destroy(machine.providerId);
   if (await isGone(driver, machine.providerId))
     await store.machines.markDestroyed([{ uid, reason: verdict.reason }], now);
-  else await store.machines.markAccepted([uid], now);
+  else await store.machines.markAccepted([{ uid, providerId: machine.providerId }], now);
   return verdict;
 }
 
@@ -96,12 +96,8 @@ async function find({ driver, rules }: Deps, row: MachineRow): Promise<readonly 
 
 /** What the caller is told when a machine is left alone: nothing where it dies anyway, or somebody else got to it. */
 function refusalOfVerdict({ act, reason }: Verdict): Refusal | null {
-  if (act === "destroy" || reason === "dying" || reason === "live") return null;
+  if (act === "destroy" || reason === "dying" || reason === "live" || reason === "unreadable") return null;
   if (reason === "provider_protected")
     return refusalOf(new DriverError("protected", "the machine is protected against deletion at the provider"));
-  return {
-    code: "identity_mismatch",
-    message: "What the provider shows under this machine's id is not the machine that was recorded.",
-    next: "Have an admin compare the server's labels with the row; nothing was deleted.",
-  };
+  return IDENTITY_MISMATCH;
 }

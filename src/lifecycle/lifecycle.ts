@@ -50,6 +50,13 @@ export interface Refusal {
   readonly candidates?: readonly TriedCandidate[];
 }
 
+/** What a caller is told when another machine stands where the row's should be. */
+export const IDENTITY_MISMATCH: Refusal = {
+  code: "identity_mismatch",
+  message: "What the provider shows under this machine's id is not the machine that was recorded.",
+  next: "Have an admin compare the server's labels with the row; the server was left alone.",
+};
+
 const DEFAULT_RETRY_SECONDS = 5;
 
 type Meaning = { readonly code: RefusalCode; readonly next: string; readonly waits: boolean };

@@ -13,22 +13,23 @@ export const FRESH_MS = 3000;
  * stay as they were last seen, which `observed_at` tells.
  */
 export async function refreshCreating(deps: Deps, rows: readonly MachineRow[]): Promise<readonly MachineRow[]> {
-  const { store, driver, rules } = deps;
+  const { store, driver, extras, rules } = deps;
   const now = deps.now();
   const creating = rows.filter(
     ({ phase, status }) => (phase === "requested" || phase === "active") && status === "creating",
   );
-  if (creating.length === 0) return rows;
+  // A look can wait; what is left of the provider's rate limit then is for deletes.
+  if (creating.length === 0 || extras.isSpare?.() === false) return rows;
   const uids = creating.map(({ uid }) => uid);
   const won = await store.machines.claimLook(uids, now, now - FRESH_MS);
   if (won.length === 0) return rows;
   try {
-    const machines = await driver.list(ourSelector(rules.installations, { [LABEL.uid]: won }));
+    const machines = await driver.list(ourSelector(rules.installations, { [LABEL.uid]: won.map(({ uid }) => uid) }));
     const sightings = machines
       .filter((machine) => isOurs(machine, rules.installations))
       .map((machine) => ({ uid: uidIn(machine.labels), machine }));
     const seen = await store.machines.observe(sightings, now);
-    const fresh = new Map(seen.map((row) => [row.uid, row]));
+    const fresh = new Map([...won, ...seen].map((row) => [row.uid, row]));
     return rows.map((row) => fresh.get(row.uid) ?? row);
   } catch (error) {
     if (error instanceof DriverError) return rows;
@@ -49,8 +50,10 @@ export async function waitWhileCreating(
   let current = row;
   while (current.status === "creating" && deps.now() < until) {
     await deps.sleep(Math.min(FRESH_MS, until - deps.now()));
-    const read = (await deps.store.machines.byUid(row.uid)) ?? current;
-    [current = read] = await refreshCreating(deps, [read]);
+    const [looked] = await refreshCreating(deps, [current]);
+    // Somebody else looked, or nobody may: what is known by now is in the row.
+    current =
+      looked === undefined || looked === current ? ((await deps.store.machines.byUid(row.uid)) ?? current) : looked;
   }
   return current;
 }

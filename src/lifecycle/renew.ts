@@ -1,8 +1,9 @@
 import { DriverError } from "../driver/driver.ts";
+import { isSame } from "../machine/decide.ts";
 import { LABEL } from "../machine/labels.ts";
 import { formatDuration } from "../machine/duration.ts";
 import type { MachineRow } from "../machine/machine.ts";
-import type { Deps, Refusal } from "./lifecycle.ts";
+import { IDENTITY_MISMATCH, type Deps, type Refusal } from "./lifecycle.ts";
 
 export type RenewResult =
   | { readonly ok: true; readonly row: MachineRow }
@@ -30,7 +31,7 @@ export async function renewMachine(
   }
   const renewed = await deps.store.machines.renew(row.uid, now, until, requestId);
   if (renewed) {
-    await tellLabel(deps, renewed);
+    if ((await tellLabel(deps, renewed)) === "stranger") return { ok: false, refusal: IDENTITY_MISMATCH };
     return { ok: true, row: renewed };
   }
   const current = await deps.store.machines.byUid(row.uid);
@@ -60,16 +61,25 @@ export async function keepOnFailure(deps: Deps, row: MachineRow, requestId: stri
   return kept;
 }
 
-/** Writes a row's end to the machine's label. False where that could not be done now: settle repeats it until it has. */
-export async function tellLabel({ store, extras }: Pick<Deps, "store" | "extras">, row: MachineRow): Promise<boolean> {
+/**
+ * Writes a row's end to its machine's label, after a fresh read that must be the machine that was recorded (I2). `later`: that
+ * could not be done now, and settle repeats it until it has; `stranger`: another machine stands there, and was left alone.
+ */
+export async function tellLabel(
+  { store, driver, extras }: Pick<Deps, "store" | "driver" | "extras">,
+  row: MachineRow,
+): Promise<"told" | "later" | "stranger"> {
   const { uid, providerId, expiresAt } = row;
-  if (providerId === null || extras.relabel === undefined) return false;
+  if (providerId === null || extras.relabel === undefined || extras.isSpare?.() === false) return "later";
   try {
-    await extras.relabel(providerId, { [LABEL.expires]: String(Math.floor(expiresAt / 1000)) });
+    const machine = await driver.get(providerId);
+    if (!machine.hasLabels) return "later";
+    if (!isSame(row, machine)) return "stranger";
+    await extras.relabel(machine, { [LABEL.expires]: String(Math.floor(expiresAt / 1000)) });
   } catch (error) {
-    if (error instanceof DriverError) return false;
+    if (error instanceof DriverError) return "later";
     throw error;
   }
   await store.machines.markLabelled([{ uid, expiresAt }]);
-  return true;
+  return "told";
 }

@@ -18,6 +18,7 @@ export type Reason =
   | "provider_protected"
   | "dying"
   | "identity_mismatch"
+  | "unreadable"
   | "late_landing"
   | "requested"
   | "expired"
@@ -51,6 +52,7 @@ function judge(row: MachineRow | null, machine: Machine, now: number, rules: Rul
   const ours = isOurs(machine, rules.installations);
   if (row === null && !ours) return keep("foreign");
   if (ours && machine.status === "deleting") return keep("dying");
+  if (row !== null && !machine.hasLabels) return alert("unreadable");
   if (row !== null && isLive(row) && row.providerId === machine.providerId && !isSame(row, machine))
     return isSecondLook(row.mismatchedSince, now)
       ? { ...alert("identity_mismatch"), act: "disown" }
@@ -61,7 +63,7 @@ function judge(row: MachineRow | null, machine: Machine, now: number, rules: Rul
   if (row.destroyRequestedAt !== null) return destroy("requested");
   if (row.phase === "destroying") return destroy(row.reason === "launch_failed" ? "launch_failed" : "expired");
   if (now >= endOf(row, machine)) return destroy("expired");
-  if (row.status === "creating" && machine.status !== "running" && now > row.requestedAt + rules.launchDeadlineMs)
+  if (row.status === "creating" && machine.status !== "running" && isLaunchOver(row, now, rules))
     return destroy("launch_failed");
   return keep("live");
 }
@@ -104,6 +106,13 @@ export const ourSelector = (installations: readonly string[], more: Selector = {
   ...more,
 });
 
+/** Whether a create has had its time, counted from its last try. */
+export const isLaunchOver = (
+  row: MachineRow,
+  now: number,
+  { launchDeadlineMs }: Pick<Rules, "launchDeadlineMs">,
+): boolean => now > (row.triedAt ?? row.requestedAt) + launchDeadlineMs;
+
 /** Whether a machine carries our managed label and an installation of ours: all that may ever be touched (I2, P56). */
 export const isOurs = (machine: Machine, installations: readonly string[]): boolean =>
   machine.labels[LABEL.managed] === "true" && installations.includes(machine.labels[LABEL.installation] ?? "");
@@ -118,9 +127,16 @@ export const isSame = (row: MachineRow, machine: Machine): boolean =>
   machine.labels[LABEL.installation] === row.installation &&
   (row.createdAt === null || machine.createdAt === null || row.createdAt === machine.createdAt);
 
-/** When a machine with a row ends: the later of row and label, within what was promised at most. */
-export const endOf = (row: MachineRow, machine: Machine | null): number =>
-  Math.min(Math.max(row.expiresAt, (machine && labelTime(machine.labels, LABEL.expires)) ?? 0), row.maxUntil);
+/**
+ * When a machine with a row ends: the later of row and label, within what was promised at most. A label that the row knows of is
+ * no promise of its own: the row moved on, and the label is still to follow.
+ */
+export function endOf(row: MachineRow, machine: Machine | null): number {
+  const label = machine && labelTime(machine.labels, LABEL.expires);
+  const isKnown =
+    label !== null && row.labelExpiresAt !== null && label === Math.floor(row.labelExpiresAt / 1000) * 1000;
+  return isKnown ? row.expiresAt : Math.min(Math.max(row.expiresAt, label ?? 0), row.maxUntil);
+}
 
 const LONGEST_LABEL_PROMISE_MS = 30 * 86_400_000;
 

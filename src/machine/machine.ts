@@ -28,6 +28,8 @@ export interface Machine {
   readonly name: string;
   readonly status: LiveStatus;
   readonly labels: Labels;
+  /** False where the provider's answer had no labels to read: nothing follows from what `labels` lacks then. */
+  readonly hasLabels: boolean;
   /** `amd64`, `arm64`, whatever else the provider says, or `""` (S56). */
   readonly arch: string;
   readonly serverType: string;
@@ -72,6 +74,8 @@ export interface MachineRow {
   readonly privateIpv4: string;
   readonly priceMicroEur: number | null;
   readonly requestedAt: number;
+  /** When its create was last tried; its launch deadline counts from there. */
+  readonly triedAt: number | null;
   /** The provider's own stamp; null until it answered. */
   readonly createdAt: number | null;
   readonly expiresAt: number;

@@ -1,7 +1,7 @@
 import { isNotFound } from "../driver/driver.ts";
 import { isGone } from "../lifecycle/destroy.ts";
 import { backOffMs } from "../lifecycle/lifecycle.ts";
-import { decide, endOf, isSame, isSecondLook, type Verdict } from "../machine/decide.ts";
+import { decide, endOf, isLaunchOver, isSame, isSecondLook, type Verdict } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { listByUid } from "./list-by-uid.ts";
 import { concernsAll, messageOf, needsSomebody, type PhaseDeps } from "./phase.ts";
@@ -67,14 +67,13 @@ async function expireBatch(
     those(({ reason }) => reason === "identity_mismatch"),
     now,
   );
-  await table.note(
-    "missing",
-    those(({ reason }) => reason === "not_seen_yet"),
-    now,
-  );
+  // A row without an id is missing only from a list that was whole.
+  const missing = failure === null ? those(({ reason }) => reason === "not_seen_yet") : [];
+  await table.note("missing", missing, now);
   await table.disown(cases.filter(({ act }) => act === "disown").map(toEnding), now);
+  const accepted = cases.filter(isDoomed).filter(({ outcome }) => outcome === "destroyed");
   await table.markAccepted(
-    those((one) => isDoomed(one) && one.outcome === "destroyed"),
+    accepted.map(({ row, machine }) => ({ uid: row.uid, providerId: machine.providerId })),
     now,
   );
   await table.markDestroyed(cases.filter(({ act }) => act === "close").map(toEnding), now);
@@ -114,10 +113,7 @@ async function judge(deps: PhaseDeps, rows: readonly MachineRow[], now: number) 
       const machine = await look(deps, row, listed.machines);
       if (machine === null) {
         // A row without an id was looked for in the list alone: only a create that is over and a second whole list close it.
-        const isOver =
-          listed.failure === null &&
-          now > row.requestedAt + rules.launchDeadlineMs &&
-          isSecondLook(row.missingSince, now);
+        const isOver = listed.failure === null && isLaunchOver(row, now, rules) && isSecondLook(row.missingSince, now);
         if (row.providerId !== null || isOver)
           judged.push({ row, machine, act: "close", outcome: "destroyed", reason: "gone" });
         else judged.push({ row, machine, act: "wait", outcome: "kept", reason: "not_seen_yet" });

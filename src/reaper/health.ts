@@ -4,6 +4,8 @@ import type { Store } from "../store/store.ts";
 const INTERVAL_MS = 60_000;
 /** After so many without a good one somebody has to look. */
 const MISSED_INTERVALS = 3;
+/** A machine so long past its end is one that the sweeps do not get destroyed. */
+const OVERDUE_MS = 1_800_000;
 
 export interface Health {
   readonly status: "green" | "red";
@@ -13,8 +15,17 @@ export interface Health {
   readonly lastGoodSweepAt: number | null;
 }
 
-/** Whether the reaper is seen to be alive (I9), by wall time. */
-export async function healthOf({ lock }: Pick<Store, "lock">, wallNow: number): Promise<Health> {
+/** Whether the reaper is seen to be alive (I9), by wall time, and whether its work is seen to be done. */
+export async function healthOf(store: Pick<Store, "lock" | "machines">, wallNow: number): Promise<Health> {
+  const health = await silenceOf(store, wallNow);
+  const overdue = await store.machines.countEndedBefore(wallNow - OVERDUE_MS);
+  if (overdue === 0) return health;
+  const reason = `${overdue} ${overdue === 1 ? "machine is" : "machines are"} more than 30 min past the end; see GET /v1/sweeps`;
+  return { ...health, status: "red", reasons: [...health.reasons, reason] };
+}
+
+/** Whether sweeps run at all, whatever they achieve. */
+export async function silenceOf({ lock }: Pick<Store, "lock">, wallNow: number): Promise<Health> {
   const row = await lock.read();
   if (row === null)
     return {

@@ -4,6 +4,9 @@ import { LABEL } from "../machine/labels.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import type { PhaseDeps } from "./phase.ts";
 
+/** Twice as many as there are rows to ask for: more is an answer to another question. */
+const MOST = 100;
+
 /**
  * The machines of up to fifty rows, in one list. A failure is no proof of anything, and is told beside what was read before
  * it; nor is absence from a whole list.
@@ -14,7 +17,7 @@ export async function listByUid(
 ): Promise<{ machines: readonly Machine[]; failure: string | null }> {
   const selector = ourSelector(rules.installations, { [LABEL.uid]: rows.map(({ uid }) => uid) });
   try {
-    return { machines: await driver.list(selector), failure: null };
+    return { machines: await driver.list(selector, { enough: MOST }), failure: null };
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
     return { machines: error.partial ?? [], failure: error.message };

@@ -1,5 +1,6 @@
 import { DriverError } from "../driver/driver.ts";
 import type { Deps } from "../lifecycle/lifecycle.ts";
+import { StoreError } from "../store/db.ts";
 import type { Store, StoreMode } from "../store/store.ts";
 import type { Budget, Meter, PLANS } from "./budget.ts";
 
@@ -28,4 +29,7 @@ export const concernsAll = (error: unknown): error is DriverError =>
   error instanceof DriverError && ["unauthorized", "rate_limited"].includes(error.code);
 
 /** What to write down of a failure, whatever was thrown. */
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "failed");
+export function messageOf(error: unknown): string {
+  if (error instanceof StoreError) return error.hint;
+  return error instanceof Error ? error.message : "failed";
+}

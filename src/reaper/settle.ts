@@ -1,7 +1,7 @@
-import { isGone } from "../lifecycle/destroy.ts";
+import { isNotFound } from "../driver/driver.ts";
 import { backOffMs } from "../lifecycle/lifecycle.ts";
 import { tellLabel } from "../lifecycle/renew.ts";
-import { decide, isSame, isSecondLook } from "../machine/decide.ts";
+import { decide, isLaunchOver, isSame, isSecondLook } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { listByUid } from "./list-by-uid.ts";
 import { messageOf, type PhaseDeps } from "./phase.ts";
@@ -10,14 +10,14 @@ import type { Item, PhaseReport } from "./report.ts";
 /** As many as one list call can answer for. */
 const BATCH = 50;
 /** What a batch still writes after its reads, however large it is. */
-const RECORDS = 12;
+const RECORDS = 14;
 /** So long after it agreed to delete a machine, a provider that still shows it alive has not done so. */
 const DELETE_MS = 60_000;
 
 /** What became of one row. */
 interface Settled {
   readonly row: MachineRow;
-  readonly act: "observe" | "close" | "fail" | "doom" | "again" | "label" | "wait" | "missing";
+  readonly act: "observe" | "close" | "fail" | "doom" | "again" | "label" | "wait" | "missing" | "mismatch" | "disown";
   readonly reason: string;
   readonly machine?: Machine;
   readonly failed?: boolean;
@@ -37,6 +37,12 @@ export async function settle(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase"
   if (!budget.allows({ fetches: 1, statements: RECORDS }))
     return { items: rows.map((row) => toItem(row, "remaining", "budget")), failure: null };
 
+  // Whoever is looked at now goes to the end of the queue.
+  await store.machines.claimLook(
+    rows.map(({ uid }) => uid),
+    now,
+    now,
+  );
   const { machines, failure } = await listByUid(deps, rows);
   const done: Settled[] = [];
   const items: Item[] = [];
@@ -50,8 +56,7 @@ export async function settle(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase"
     }
     const one = await judge(deps, row, seen ?? null, failure === null);
     done.push(one);
-    const isSettled = ["observe", "close", "fail", "label"].includes(one.act);
-    items.push(toItem(row, isSettled ? "settled" : one.failed ? "error" : "kept", one.reason));
+    items.push(toItem(row, outcomeOf(one), one.reason));
   }
   await write(deps, done, now);
   return { items, failure };
@@ -60,18 +65,17 @@ export async function settle(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase"
 async function judge(deps: PhaseDeps, row: MachineRow, seen: Machine | null, isWhole: boolean): Promise<Settled> {
   const now = deps.now();
   try {
-    if (row.deleteAcceptedAt !== null) return await proveGone(deps, row, seen);
+    if (row.deleteAcceptedAt !== null) return await proveGone(deps, row);
     if (seen === null) {
-      const isOver =
-        isWhole && now > row.requestedAt + deps.rules.launchDeadlineMs && isSecondLook(row.missingSince, now);
+      const isOver = isWhole && isLaunchOver(row, now, deps.rules) && isSecondLook(row.missingSince, now);
       // With an id it is only a list that does not show it, and nothing follows from that; without one nothing else can tell.
       if (row.providerId === null && isOver) return { row, act: "fail", reason: "launch_failed" };
-      return { row, act: row.providerId === null ? "missing" : "wait", reason: "not_seen_yet" };
+      return { row, act: row.providerId === null && isWhole ? "missing" : "wait", reason: "not_seen_yet" };
     }
     const { act, reason } = decide(row, seen, now, deps.rules);
     if (act === "destroy") return { row, act: "doom", reason, machine: seen };
     if (row.phase === "active" && row.labelExpiresAt !== row.expiresAt) {
-      if (await tellLabel(deps, row)) return { row, act: "label", reason: "label", machine: seen };
+      if ((await tellLabel(deps, row)) === "told") return { row, act: "label", reason: "label", machine: seen };
       return { row, act: "wait", reason: "the label could not be written", failed: true };
     }
     return { row, act: "observe", reason: seen.status, machine: seen };
@@ -80,13 +84,23 @@ async function judge(deps: PhaseDeps, row: MachineRow, seen: Machine | null, isW
   }
 }
 
-/** The provider agreed to delete it: gone when it has nothing of that id, to be deleted again when it stays alive. */
-async function proveGone({ driver, now }: PhaseDeps, row: MachineRow, seen: Machine | null): Promise<Settled> {
-  if (seen === null && row.providerId !== null && (await isGone(driver, row.providerId)))
-    return { row, act: "close", reason: "gone" };
+/**
+ * The provider agreed to delete it: gone when it has nothing of that id, whatever a list says. One that stays alive is to be
+ * deleted again; one that is another machine by now is given up after two such looks.
+ */
+async function proveGone({ driver, now }: PhaseDeps, row: MachineRow): Promise<Settled> {
+  if (row.providerId === null) return { row, act: "again", reason: "still_there" };
+  let machine: Machine;
+  try {
+    machine = await driver.get(row.providerId);
+  } catch (error) {
+    if (isNotFound(error)) return { row, act: "close", reason: "gone" };
+    throw error;
+  }
   const isStale = row.deleteAcceptedAt !== null && now() - row.deleteAcceptedAt > DELETE_MS;
-  if (seen !== null && seen.status !== "deleting" && isStale) return { row, act: "again", reason: "still_there" };
-  return { row, act: "wait", reason: "dying" };
+  if (machine.status === "deleting" || !isStale || !machine.hasLabels) return { row, act: "wait", reason: "dying" };
+  if (isSame(row, machine)) return { row, act: "again", reason: "still_there" };
+  return { row, act: isSecondLook(row.mismatchedSince, now()) ? "disown" : "mismatch", reason: "identity_mismatch" };
 }
 
 async function write({ store }: PhaseDeps, done: readonly Settled[], now: number): Promise<void> {
@@ -100,22 +114,28 @@ async function write({ store }: PhaseDeps, done: readonly Settled[], now: number
     those("doom").map(({ row, reason }) => ({ uid: row.uid, reason, expiresAt: row.expiresAt })),
     now,
   );
-  await table.fail(those("fail").map(toEnding), now);
+  await table.failUntried(those("fail").map(toEnding), now);
+  await table.disown(those("disown").map(toEnding), now);
   await table.markDestroyed(those("close").map(toEnding), now);
   await table.unmarkAccepted(those("again").map(({ row }) => row.uid));
-  await table.note(
-    "missing",
-    those("missing").map(({ row }) => row.uid),
-    now,
-  );
+  const uidsOf = (act: Settled["act"]) => those(act).map(({ row }) => row.uid);
+  await table.note("missing", uidsOf("missing"), now);
+  await table.note("mismatched", uidsOf("mismatch"), now);
+  // Work on a label or a look never puts off an end: the lease's own time is the latest.
   await table.retryLater(
-    those("wait").map(({ row, reason, failed = false }) => ({
+    those("wait", "mismatch").map(({ row, reason, failed = false }) => ({
       uid: row.uid,
       error: failed ? reason : null,
-      nextTryAt: failed ? now + backOffMs(row.attempts) : now,
-      failed,
+      nextTryAt: failed ? Math.min(now + backOffMs(0), Math.max(now, row.expiresAt)) : now,
+      failed: false,
     })),
   );
+}
+
+function outcomeOf({ act, failed }: Settled): Item["outcome"] {
+  if (act === "mismatch" || act === "disown") return "alert";
+  if (["observe", "close", "fail", "label"].includes(act)) return "settled";
+  return failed ? "error" : "kept";
 }
 
 const toEnding = ({ row, reason }: Settled) => ({ uid: row.uid, reason });

@@ -7,7 +7,6 @@
  *   settle  rows of a create or a destroy under way: followed to its end
  */
 import { invalidInput } from "../driver/driver.ts";
-import type { Release } from "../store/lock.ts";
 import { budgetOf, PLANS } from "./budget.ts";
 import { pretending } from "./dry-run.ts";
 import { StoreError } from "../store/db.ts";
@@ -25,8 +24,8 @@ const RENEW_AFTER_MS = 30_000;
 const REPORT_EVERY_MS = 3_600_000;
 /** What each phase leaves to those after it at least; what it does not use itself passes on too. */
 const LEFT_BY = {
-  expire: { fetches: 8, statements: 20 },
-  reap: { fetches: 4, statements: 14 },
+  expire: { fetches: 8, statements: 22 },
+  reap: { fetches: 4, statements: 17 },
   settle: { fetches: 0, statements: 0 },
 };
 /** The report and the release still have to be paid for. */
@@ -34,7 +33,7 @@ const CLOSING_STATEMENTS = 2;
 
 /**
  * Runs one sweep and answers its report, or null when another is running. A dry run takes no lock and writes nothing.
- * A phase that fails is told in the report; only D1 failing around the phases surfaces.
+ * Whatever fails is told in the report.
  */
 export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepReport | null> {
   const { meter, rules, now, wallNow, openStore } = deps;
@@ -55,31 +54,46 @@ export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepRe
   }
   if (lock === null) return null;
   const { fence, lastReportAt } = lock;
-  const release: Release = { now: startedAt, error: "the sweep broke off", goodByCron: false, reported: false };
+  const mayGoOn = holding((until) => locks.renew(fence, until), wallNow, startedAt);
+  const { driver, extras } = deps;
+  const report = await run(deps, order, startedAt, {
+    store: openStore({ fence }),
+    driver,
+    extras,
+    rules,
+    now,
+    mayGoOn,
+  });
+
+  const outcome = outcomeOf(report.phases);
+  const isToKeep = hasNews(report) || report.finishedAt - lastReportAt >= REPORT_EVERY_MS;
+  const kept = await closing(async () =>
+    isToKeep ? sweeps.insert({ ...report, outcome, report: reportJson(report) }) : null,
+  );
+  const released = await closing(async () =>
+    locks.release(fence, {
+      now: report.finishedAt,
+      error: report.phases.find(({ failure }) => failure !== null)?.failure ?? null,
+      goodByCron: order.startedBy === "cron" && outcome !== "failed",
+      reported: kept.value !== null,
+    }),
+  );
+  const closingFailure = kept.failure ?? released.failure;
+  const phases = report.phases.map((phase) => ({ ...phase, failure: phase.failure ?? closingFailure }));
+  return { ...report, id: kept.value, phases };
+}
+
+/** What was done is done and is told, though D1 may not take it down; a lock that was not released ends by itself. */
+async function closing<T>(act: () => Promise<T>): Promise<{ value: T | null; failure: string | null }> {
   try {
-    const mayGoOn = holding((until) => locks.renew(fence, until), wallNow, startedAt);
-    const report = await run(deps, order, startedAt, {
-      store: openStore({ fence }),
-      driver: deps.driver,
-      extras: deps.extras,
-      rules,
-      now,
-      mayGoOn,
-    });
-    const outcome = outcomeOf(report.phases);
-    release.now = report.finishedAt;
-    release.error = report.phases.find(({ failure }) => failure !== null)?.failure ?? null;
-    release.goodByCron = order.startedBy === "cron" && outcome !== "failed";
-    if (!hasNews(report) && report.finishedAt - lastReportAt < REPORT_EVERY_MS) return report;
-    const id = await sweeps.insert({ ...report, outcome, report: reportJson(report) });
-    release.reported = true;
-    return { ...report, id };
-  } finally {
-    await locks.release(fence, release);
+    return { value: await act(), failure: null };
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return { value: null, failure: error.hint };
   }
 }
 
-/** D1 refuses: no lock, no rows, no report row. What the provider shows and its labels tell is enough to end what is overdue. */
+/** D1 refuses: no lock, no rows, no report row. */
 async function runBlind(
   deps: SweepDeps,
   order: SweepOrder,
@@ -87,11 +101,34 @@ async function runBlind(
   cause: StoreError,
 ): Promise<SweepReport> {
   const { meter, plan, driver, rules, now, wallNow } = deps;
-  const failed: PhaseReport = { phase: "expire", items: [], failure: cause.hint };
-  const reaped = await isolated("reap", () => reapBlind({ driver, rules, now, budget: budgetOf(meter, PLANS[plan]) }));
+  const budget = budgetOf(meter, PLANS[plan]);
+  const untried = { items: [], failure: cause.hint };
+  const phases: PhaseReport[] = [
+    { phase: "expire", ...untried },
+    await isolated("reap", () => reapUnder(cause, { driver, rules, now, budget })),
+    { phase: "settle", ...untried },
+  ];
   const { fetches, statements } = meter;
-  const phases = [failed, reaped];
   return { ...order, id: null, scheduledAt: now(), startedAt, finishedAt: wallNow(), phases, fetches, statements };
+}
+
+/** What the provider shows and its labels tell is enough to end what is overdue. */
+async function reapUnder(
+  { hint }: StoreError,
+  deps: Parameters<typeof reapBlind>[0],
+): Promise<Omit<PhaseReport, "phase">> {
+  const { items, failure } = await reapBlind(deps);
+  return { items, failure: failure ?? hint };
+}
+
+/** D1 may also refuse later on. */
+async function reapAsItCan(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase">> {
+  try {
+    return await reap(deps);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return reapUnder(error, deps);
+  }
 }
 
 /** Renews the lock when it was last shown a sign of life too long ago; false from when it is lost. */
@@ -127,7 +164,7 @@ async function run(
   });
   const phases = [
     await isolated("expire", () => expire(phase("expire"))),
-    await isolated("reap", () => reap(phase("reap"))),
+    await isolated("reap", () => reapAsItCan(phase("reap"))),
     await isolated("settle", () => settle(phase("settle"))),
   ];
   const { fetches, statements } = meter;

@@ -34,11 +34,24 @@ export class StoreError extends Error {
 
 export const sql = (text: string, ...params: Param[]): Statement => ({ text, params });
 
-/** `INSERT INTO table (…) VALUES (…)`, then `tail`. Column names come from code, values are bound. */
-export function insertInto(table: string, values: Readonly<Record<string, Param>>, tail = ""): Statement {
-  const columns = Object.keys(values);
-  const places = columns.map(() => "?").join(", ");
-  return sql(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places}) ${tail}`, ...Object.values(values));
+/**
+ * `INSERT INTO table (…)` of one row, which `unless` may know as `new` and forbid by finding something, then `tail`. Column
+ * names come from code, values are bound.
+ */
+export function insertInto(
+  table: string,
+  values: Readonly<Record<string, Param>>,
+  { unless, tail = "" }: { readonly unless?: string; readonly tail?: string } = {},
+): Statement {
+  const columns = Object.keys(values).join(", ");
+  const row = Object.keys(values)
+    .map((column) => `? AS ${column}`)
+    .join(", ");
+  const guard = unless === undefined ? "true" : `NOT EXISTS (${unless})`;
+  return sql(
+    `INSERT INTO ${table} (${columns}) SELECT * FROM (SELECT ${row}) AS new WHERE ${guard} ${tail}`,
+    ...Object.values(values),
+  );
 }
 
 /**

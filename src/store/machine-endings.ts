@@ -62,8 +62,12 @@ export function createMachineEndings(db: Sql, fenced: string, readOnly: boolean)
   }
 
   return {
-    /** Ends machines that never came to be. Guarded by `requested`. */
+    /** Ends machines that never came to be, on the word of whoever tried. Guarded by `requested`. */
     fail: (ended: readonly Ending[], now: number) => end("failed", "destroyed", ended, now, "phase = 'requested'"),
+
+    /** The same on the word of somebody who only looked: guarded by nobody trying just now. */
+    failUntried: (ended: readonly Ending[], now: number) =>
+      end("failed", "destroyed", ended, now, `phase = 'requested' AND coalesce(next_try_at, 0) <= ${Math.trunc(now)}`),
 
     /** Closes rows whose machine is proven gone. Guarded by being live. */
     markDestroyed: (ended: readonly Ending[], now: number) => end("destroyed", "destroyed", ended, now),
@@ -103,16 +107,35 @@ export function createMachineEndings(db: Sql, fenced: string, readOnly: boolean)
     },
 
     /** The provider has agreed to delete these; that they are gone is to be proven from the next tick on. Guarded by `destroying`. */
-    async markAccepted(uids: readonly string[], now: number): Promise<void> {
-      if (uids.length === 0) return;
+    async markAccepted(accepted: readonly { uid: string; providerId: string }[], now: number): Promise<void> {
+      if (accepted.length === 0) return;
       await db.rows(
         sql(
-          `UPDATE machines SET delete_accepted_at = ?2, next_try_at = ?2 + 1, attempts = 0, last_error = NULL
-           WHERE uid IN (SELECT value FROM json_each(?1)) AND phase = 'destroying'${fenced}`,
-          JSON.stringify(uids),
+          `UPDATE machines SET delete_accepted_at = ?2, next_try_at = ?2 + 1, attempts = 0, last_error = NULL,
+             provider_id = coalesce(provider_id, accepted.value ->> 'providerId')
+           FROM json_each(?1) AS accepted WHERE uid = accepted.value ->> 'uid' AND phase = 'destroying'${fenced}`,
+          JSON.stringify(accepted),
           now,
         ),
       );
+    },
+
+    /**
+     * A tombstone whose machine turned out to exist, and could not be destroyed at once: the sweep shall. False where another
+     * row holds the name by now.
+     */
+    async reopen(uid: string, providerId: string, now: number): Promise<boolean> {
+      const rows = await db.rows(
+        sql(
+          `UPDATE OR IGNORE machines SET phase = 'destroying', status = 'deleting', provider_id = ?2, destroyed_at = NULL,
+             expires_at = min(expires_at, ?3), next_try_at = ?3
+           WHERE uid = ?1 AND phase IN ('failed', 'destroyed', 'destroying') RETURNING uid`,
+          uid,
+          providerId,
+          now,
+        ),
+      );
+      return rows.length > 0;
     },
 
     /** Those that the provider agreed to delete and still shows: to be deleted again. */

@@ -26,13 +26,16 @@ export function createMachineLeases(db: Sql, fenced: string) {
     keep: (uid: string, now: number, until: number, requestId: string): Promise<MachineRow | null> =>
       move(uid, now, until, "", "kept", requestId),
 
-    /** The label at the provider tells of these leases now. Guarded by the lease as it was written there. */
+    /**
+     * What was last written to a machine's label. Not guarded by the lease as it is: a late writer may have overwritten a newer
+     * label, and only if that is remembered does settle write it anew.
+     */
     async markLabelled(told: readonly { uid: string; expiresAt: number }[]): Promise<void> {
       if (told.length === 0) return;
       await db.rows(
         sql(
-          `UPDATE machines SET label_expires_at = told.value ->> 'expiresAt', next_try_at = NULL FROM json_each(?1) AS told
-           WHERE uid = told.value ->> 'uid' AND expires_at = told.value ->> 'expiresAt' AND phase = 'active'${fenced}`,
+          `UPDATE machines SET label_expires_at = told.value ->> 'expiresAt' FROM json_each(?1) AS told
+           WHERE uid = told.value ->> 'uid' AND phase = 'active'${fenced}`,
           JSON.stringify(told),
         ),
       );

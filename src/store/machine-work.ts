@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
-import { parseRows, sql, type Sql } from "./db.ts";
+import { parseFirst, parseRows, sql, type Sql } from "./db.ts";
 import { LIVE } from "./machine-filter.ts";
 import { machineRow } from "./machine-row.ts";
 
@@ -33,12 +33,20 @@ export function createMachineWork(db: Sql, fenced: string) {
       return parseRows(machineRow, rows);
     },
 
-    /** Rows of a create or a destroy that is not known to its end, or whose label is behind; longest waiting first. */
+    /** How many machines should have been gone by then. */
+    async countEndedBefore(then: number): Promise<number> {
+      const rows = await db.rows(
+        sql(`SELECT count(*) AS overdue FROM machines WHERE ${LIVE} AND expires_at <= ?`, then),
+      );
+      return parseFirst(z.object({ overdue: z.int() }), rows)?.overdue ?? 0;
+    },
+
+    /** Rows of a create or a destroy that is not known to its end, or whose label is behind; those that nobody looked at for longest first. */
     async unsettled(now: number, limit: number): Promise<MachineRow[]> {
       const rows = await db.rows(
         sql(
           `SELECT * FROM machines WHERE ${UNSETTLED} AND ${FREE} AND (expires_at > ?1 OR delete_accepted_at IS NOT NULL)
-           ORDER BY next_try_at, uid LIMIT ?2`,
+           ORDER BY coalesce(looked_at, 0), uid LIMIT ?2`,
           now,
           limit,
         ),
@@ -50,7 +58,8 @@ export function createMachineWork(db: Sql, fenced: string) {
     async claimCreate(uid: string, now: number, tryingUntil: number): Promise<boolean> {
       const claimed = await db.rows(
         sql(
-          `UPDATE machines SET next_try_at = ?2 WHERE uid = ?3 AND phase = 'requested' AND ${FREE} RETURNING uid`,
+          `UPDATE machines SET next_try_at = ?2, tried_at = ?1, missing_since = NULL
+           WHERE uid = ?3 AND phase = 'requested' AND ${FREE} RETURNING uid`,
           now,
           tryingUntil,
           uid,
@@ -59,18 +68,18 @@ export function createMachineWork(db: Sql, fenced: string) {
       return claimed.length > 0;
     },
 
-    /** Takes the one right to look at machines that nobody has looked at since `before`. Answers those that were won. */
-    async claimLook(uids: readonly string[], now: number, before: number): Promise<string[]> {
+    /** Takes the one right to look at machines that nobody has looked at since `before`. Answers the rows that were won. */
+    async claimLook(uids: readonly string[], now: number, before: number): Promise<MachineRow[]> {
       const rows = await db.rows(
         sql(
           `UPDATE machines SET looked_at = ?2
-           WHERE uid IN (SELECT value FROM json_each(?1)) AND coalesce(looked_at, 0) <= ?3 RETURNING uid`,
+           WHERE uid IN (SELECT value FROM json_each(?1)) AND coalesce(looked_at, 0) <= ?3 RETURNING *`,
           JSON.stringify(uids),
           now,
           before,
         ),
       );
-      return parseRows(z.object({ uid: z.string() }), rows).map(({ uid }) => uid);
+      return parseRows(machineRow, rows);
     },
 
     /** A call could not finish what it began: the next call, or the next sweep, may go on at once. */

@@ -52,7 +52,7 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
     ...createMachineLeases(db, fenced),
     ...createMachineWork(db, fenced),
 
-    /** Holds the name and writes down the intent (I3). False when the owner has a live machine of this name already. */
+    /** Holds the name and writes down the intent (I3). False when a live machine has it already, or its owner gave it up. */
     async insert(row: NewMachine, tryingUntil: number, requestId: string | null): Promise<boolean> {
       const insert = insertInto(
         "machines",
@@ -79,8 +79,9 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
           // The create call carries the label.
           label_expires_at: row.expiresAt,
           next_try_at: tryingUntil,
+          tried_at: row.requestedAt,
         },
-        "ON CONFLICT DO NOTHING RETURNING uid",
+        { unless: NAME_GIVEN_UP, tail: "ON CONFLICT DO NOTHING RETURNING uid" },
       );
       const told = { uid: row.uid, at: row.requestedAt, event: "requested", requestId } as const;
       const [inserted] = await db.batch([insert, eventIf(told, "changes() > 0")]);
@@ -126,14 +127,16 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
     },
 
     /** Says what is being tried for a row now, and owns it for as long. False when it is no longer `requested`. */
-    async choose(uid: string, { serverType, region }: Candidate, tryingUntil: number): Promise<boolean> {
+    async choose(uid: string, { serverType, region }: Candidate, now: number, tryingUntil: number): Promise<boolean> {
       const rows = await db.rows(
         sql(
-          `UPDATE machines SET server_type = ?2, region = ?3, next_try_at = ?4 WHERE uid = ?1 AND phase = 'requested' RETURNING uid`,
+          `UPDATE machines SET server_type = ?2, region = ?3, next_try_at = ?4, tried_at = ?5, missing_since = NULL
+           WHERE uid = ?1 AND phase = 'requested' RETURNING uid`,
           uid,
           serverType,
           region,
           tryingUntil,
+          now,
         ),
       );
       return rows.length > 0;
@@ -178,9 +181,9 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
           now,
         ),
         sql(
-          `UPDATE machines SET phase = 'active', next_try_at = NULL, last_error = NULL, observed_at = ?2, looked_at = ?2, missing_since = NULL,
+          `UPDATE machines SET phase = 'active', next_try_at = NULL, last_error = NULL, attempts = 0, observed_at = ?2, looked_at = ?2, missing_since = NULL,
              mismatched_since = NULL,
-             status = CASE WHEN status = 'creating' AND seen.value ->> 'status' = 'stopped' THEN status
+             status = CASE WHEN status = 'creating' AND seen.value ->> 'status' IN ('stopped', 'unknown') THEN status
                ELSE seen.value ->> 'status' END,
              ${OBSERVED.map((column) => `${column} = seen.value ->> '${column}'`).join(", ")},
              created_at = coalesce(created_at, seen.value ->> 'created_at'),
@@ -201,6 +204,10 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
     },
   };
 }
+
+/** Decided in the insert itself, so that of a create and a tombstone exactly one wins. */
+const NAME_GIVEN_UP = `SELECT 1 FROM tombstones
+  WHERE tombstones.owner = new.owner AND tombstones.name = new.name AND until > new.requested_at`;
 
 const OBSERVED = ["provider_id", "arch", "public_ipv4", "public_ipv6", "private_ipv4"];
 

@@ -33,7 +33,7 @@ export function createSweepStore(db: Sql) {
             outcome: row.outcome,
             report: JSON.stringify(row.report),
           },
-          "RETURNING id",
+          { tail: "RETURNING id" },
         ),
       );
       return parseFirst(z.object({ id: z.int() }), rows)?.id ?? 0;

@@ -23,13 +23,15 @@ describe.each(["memory", "hetzner"])("relabel of %s", (name) => {
   it("sets the labels that are named and leaves the others", async () => {
     const { driver, extras } = open(name);
     const { providerId, labels } = await driver.create(spec());
-    await extras.relabel(providerId, { "mayfly-expires": "1796040000", team: "blue" });
+    await extras.relabel({ providerId, labels }, { "mayfly-expires": "1796040000", team: "blue" });
     expect((await driver.get(providerId)).labels).toEqual({ ...labels, "mayfly-expires": "1796040000", team: "blue" });
   });
 
   it("of a machine that is not there is not_found, and of an id that is none never asked", async () => {
     const { extras, unknown } = open(name);
-    expect((await failureOf(extras.relabel(unknown, { a: "b" }))).code).toBe("not_found");
-    expect((await failureOf(extras.relabel("../1", { a: "b" }))).code).toBe("invalid_input");
+    expect((await failureOf(extras.relabel({ providerId: unknown, labels: {} }, { a: "b" }))).code).toBe("not_found");
+    expect((await failureOf(extras.relabel({ providerId: "../1", labels: {} }, { a: "b" }))).code).toBe(
+      "invalid_input",
+    );
   });
 });

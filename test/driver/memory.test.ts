@@ -19,6 +19,7 @@ function open(): Cloud {
         name,
         status,
         labels,
+        hasLabels: true,
         arch: "amd64",
         serverType: "small",
         region: "here",

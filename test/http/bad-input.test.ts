@@ -155,6 +155,9 @@ describe("a name, id or query that breaks a rule", () => {
       ["GET", "/v1/machines?label_selectr=a", undefined, "label_selectr"],
       ["GET", "/v1/machines?status[]=running", undefined, "status[]"],
       ["GET", "/v1/sweeps?since=1", undefined, "since"],
+      ["POST", "/v1/sweeps?dry_run=true", undefined, "dry_run"],
+      ["POST", "/v1/tokens?expires_in=1h", { owner: "x" }, "expires_in"],
+      ["DELETE", "/v1/tokens/a?dry_run=true", undefined, "dry_run"],
       ["GET", "/v1/tokens?owner=a", undefined, "owner"],
     ];
     for (const [method, path, body, field] of calls)

@@ -256,7 +256,8 @@ describe("when D1 refuses", () => {
     ).toEqual(["foreign", "living", "protected"]);
     expect(report?.phases).toMatchObject([
       { phase: "expire", failure: "the database does not answer" },
-      { phase: "reap", failure: null },
+      { phase: "reap", failure: "the database does not answer" },
+      { phase: "settle", failure: "the database does not answer" },
     ]);
   });
 });
@@ -273,6 +274,7 @@ describe("case 17: when cron is dead", () => {
       warning: "no good sweep for 300 s: machines may outlive their leases until sweeps run again",
     });
     expect(servers(mayfly).map(({ labels }) => labels?.["mayfly-name"])).toEqual(["box"]);
+    expect(mayfly.logs).toContainEqual(expect.objectContaining({ event: "sweep", started_by: "create" }));
     expect((await mayfly.send("GET", "/healthz")).status).toBe(503);
     mayfly.advance(SECOND);
     await mayfly.tick();

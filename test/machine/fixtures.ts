@@ -26,6 +26,7 @@ export const OUR_LABELS = {
 
 /** A running machine of ours, an hour promised. */
 export const machineOf = (change: Partial<Machine> = {}): Machine => ({
+  hasLabels: true,
   providerId: "1",
   name: "job-abcdefghijklm",
   status: "running",
@@ -79,6 +80,7 @@ export const rowOf = (change: Partial<MachineRow> = {}): MachineRow => ({
   keepOnFailureMs: null,
   labelExpiresAt: null,
   deleteAcceptedAt: null,
+  triedAt: null,
   missingSince: null,
   mismatchedSince: null,
   destroyRequestedAt: null,

@@ -295,6 +295,37 @@ describe("a sweep", () => {
     expect(servers(mayfly).map(({ name }) => name)).not.toContain("forgotten");
   });
 
+  it("to which D1 grants the lock and then refuses all rows still ends what is overdue by the provider alone", async () => {
+    const mayfly = createMayfly();
+    mayfly.configure({ DB: refusing(mayfly.bindings.DB, /machines|reap_failures/) });
+    mayfly.simulator.addServer({ name: "forgotten", labels: OURS, created: ago(25 * HOUR) });
+    mayfly.simulator.addServer({ name: "young", labels: OURS, created: ago(23 * HOUR) });
+    const report = await mayfly.tick();
+    expect(report?.phases.map(({ failure }) => failure)).toEqual(Array(3).fill("the database does not answer"));
+    expect(servers(mayfly).map(({ name }) => name)).toEqual(["young"]);
+  });
+
+  it("without D1 is foretold by its dry run", async () => {
+    const mayfly = createMayfly();
+    mayfly.configure({ DB: refusing(mayfly.bindings.DB, /./) });
+    mayfly.simulator.addServer({ name: "forgotten", labels: OURS, created: ago(25 * HOUR) });
+    const dry = await mayfly.tick(NOW, true);
+    expect(servers(mayfly)).toHaveLength(1);
+    expect((await mayfly.tick())?.phases).toEqual(dry?.phases);
+    expect(servers(mayfly)).toEqual([]);
+  });
+
+  it("whose report D1 does not take is told all the same, and gives the lock back", async () => {
+    const mayfly = createMayfly();
+    await put(mayfly, "box");
+    mayfly.configure({ DB: refusing(mayfly.bindings.DB, /INTO sweeps/) });
+    mayfly.advance(2 * MINUTE);
+    const report = await mayfly.tick();
+    expect(report).toMatchObject({ id: null, phases: [{ items: [{ reason: "expired" }] }, {}, {}] });
+    expect(report?.phases.map(({ failure }) => failure)).toContain("the database does not answer");
+    expect(await mayfly.tick()).not.toBeNull();
+  });
+
   it("never overlaps another, and a lock left behind ends after 90 s", async () => {
     const mayfly = createMayfly();
     expect(await mayfly.store.lock.acquire("somebody", NOW, NOW + 90 * SECOND)).not.toBeNull();
@@ -371,6 +402,19 @@ describe("health", () => {
     expect(red.headers.get("Retry-After")).toBe("60");
     await mayfly.tick();
     expect((await mayfly.send("GET", "/healthz", undefined, null)).status).toBe(200);
+  });
+
+  it("is red while a machine stays that should long be gone, though sweeps run", async () => {
+    const mayfly = createMayfly();
+    await put(mayfly, "box");
+    mayfly.simulator.fault({ method: "DELETE", path: "^/v1/servers/", times: 1000, status: 500 });
+    await minutes(mayfly, 30);
+    expect((await mayfly.send("GET", "/healthz")).status).toBe(200);
+    await minutes(mayfly, 2);
+    const reason = "1 machine is more than 30 min past the end; see GET /v1/sweeps";
+    expect(await mayfly.send("GET", "/healthz")).toMatchObject({ status: 503, body: { reasons: [reason] } });
+    // Sweeps run, so nobody who creates has to pay for one.
+    expect((await put(mayfly, "other")).body).not.toHaveProperty("warning");
   });
 
   it("is red with a setting that cannot be used, which HTTP names and never shows", async () => {

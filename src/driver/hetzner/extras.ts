@@ -1,6 +1,8 @@
 import type { Extras } from "../extras.ts";
 import { askPricing, checkId, openClient, type HetznerOptions } from "./account.ts";
-import { anyAnswer, serverAnswer } from "./schema.ts";
+import { hasReserve } from "./rate-limit.ts";
+import { anyAnswer } from "./schema.ts";
+import { createFirewalls } from "./firewalls.ts";
 import { createSshKeys } from "./ssh-keys.ts";
 import { listServerTypes } from "./server-types.ts";
 
@@ -10,18 +12,20 @@ export function createHetznerExtras(options: HetznerOptions): Required<Extras> {
   const call = openClient(options, account);
   return {
     sshKeys: createSshKeys(call),
+    firewalls: createFirewalls(call),
 
     async serverTypes() {
       if (account.currency === undefined) await askPricing(call, account);
       return listServerTypes(call, account.currency === "EUR");
     },
 
-    async relabel(providerId, labels) {
+    async relabel({ providerId, labels: shown }, labels) {
+      // The API replaces the whole map.
+      const body = { labels: { ...shown, ...labels } };
       const path = `/servers/${checkId(providerId)}`;
-      // The API replaces the whole map, so what is there is read first and sent again.
-      const { server } = await call({ method: "GET", path, absence: "not_found", answer: serverAnswer });
-      const body = { labels: { ...server.labels, ...labels } };
       await call({ method: "PUT", path, body, absence: "not_found", answer: anyAnswer });
     },
+
+    isSpare: () => hasReserve(account.rate, options.now()),
   };
 }

@@ -59,6 +59,11 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
       if (failure.ambiguous) throw failure;
       throw new DriverError("conflict", "the name is taken, but its machine cannot be seen yet", { retryable: true });
     }
+    if (!existing.hasLabels)
+      throw new DriverError("unavailable", "the name is taken, and its machine's labels cannot be read", {
+        ambiguous: true,
+        retryable: true,
+      });
     if (!isOfSpec(existing, spec))
       throw new DriverError("name_taken", "another machine holds this name at the provider", {
         status: failure.status,

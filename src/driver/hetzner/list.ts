@@ -46,7 +46,9 @@ export async function listServers(
       if (next <= page || next > MAX_PAGES)
         throw new DriverError("unexpected", `the provider's list does not end: page ${page} is followed by ${next}`);
       const isPast = inOrder && youngest !== null && olderThan !== undefined && youngest > olderThan;
-      if (isPast || (olderThan !== undefined && machines.length >= enough)) break;
+      const isEnough = machines.length + unreadable >= enough;
+      if (isPast || (isEnough && olderThan !== undefined)) break;
+      if (isEnough) throw new DriverError("unexpected", `the provider lists more than the ${enough} that can be meant`);
       page = next;
     }
     if (unreadable > 0)

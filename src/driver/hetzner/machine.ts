@@ -39,6 +39,7 @@ export function toMachine(server: Server, now: number, inEuro: boolean): Machine
     name: server.name,
     status: toStatus(server.status, createdAt, now),
     labels: server.labels ?? {},
+    hasLabels: server.labels !== undefined && server.labels !== null,
     arch: archOf(server.server_type?.architecture ?? ""),
     serverType: server.server_type?.name ?? "",
     region,

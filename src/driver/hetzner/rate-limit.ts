@@ -23,18 +23,24 @@ export function readRate(headers: Headers, now: number): Rate | null {
   return limit === null || limit === 0 || remaining === null ? null : { limit, remaining, at: now };
 }
 
+/** How many calls are missing until there are more than the reserve; none or fewer than none where there are. */
+function missingCalls(rate: Rate, now: number): number {
+  const refilled = (Math.max(0, now - rate.at) / 1000) * (rate.limit / HOUR_SECONDS);
+  return rate.limit * RESERVED_SHARE - Math.min(rate.limit, rate.remaining + refilled);
+}
+
+/** Whether more is left than the reserve for deletes; also where nothing is known. */
+export const hasReserve = (rate: Rate | undefined, now: number): boolean =>
+  rate === undefined || missingCalls(rate, now) <= 0;
+
 /**
  * Throws `rate_limited`, before any call, while only the reserve for deletes is left, with the seconds until there is more:
  * the budget is refilled evenly over the hour.
  */
 export function checkReserve(rate: Rate | undefined, now: number): void {
-  if (rate === undefined) return;
-  const perSecond = rate.limit / HOUR_SECONDS;
-  const refilled = (Math.max(0, now - rate.at) / 1000) * perSecond;
-  const missing = rate.limit * RESERVED_SHARE - Math.min(rate.limit, rate.remaining + refilled);
-  if (missing <= 0) return;
+  if (rate === undefined || hasReserve(rate, now)) return;
   throw new DriverError("rate_limited", "what is left of the provider's rate limit is kept for deleting", {
     retryable: true,
-    retryAfter: Math.max(1, Math.ceil(missing / perSecond)),
+    retryAfter: Math.max(1, Math.ceil(missingCalls(rate, now) / (rate.limit / HOUR_SECONDS))),
   });
 }

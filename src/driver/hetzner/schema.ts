@@ -22,9 +22,12 @@ const address = z.object({ ip: z.string() }).nullable().catch(null);
 // A label that is not text is left out rather than believed: it can only make a machine less ours.
 const labels = z
   .record(z.string(), z.unknown())
-  .catch({})
-  .transform((all) =>
-    Object.fromEntries(Object.entries(all).filter((pair): pair is [string, string] => typeof pair[1] === "string")),
+  .nullable()
+  .catch(null)
+  .transform(
+    (all) =>
+      all &&
+      Object.fromEntries(Object.entries(all).filter((pair): pair is [string, string] => typeof pair[1] === "string")),
   );
 
 const server = z.object({
@@ -93,6 +96,9 @@ export const serverType = z.object({
 
 /** An SSH key, as far as it matters. */
 export const sshKey = z.object({ id, name: z.string(), public_key: z.string(), labels });
+
+/** A firewall, as far as it matters. */
+export const firewall = z.object({ id });
 
 const errorBody = z.object({
   error: z.object({

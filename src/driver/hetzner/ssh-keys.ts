@@ -18,7 +18,7 @@ export function createSshKeys(call: Client): SshKeys {
   async function resolve(name: string, key: PublicKey, labels: Labels, failure: DriverError) {
     const [same] = await listAll(call, "ssh_keys", sshKey, { fingerprint: await fingerprintOf(key) });
     if (same && isMaterial(same, key)) {
-      const isOwn = uidIn(labels) !== "" && uidIn(same.labels) === uidIn(labels);
+      const isOwn = uidIn(labels) !== "" && uidIn(same.labels ?? {}) === uidIn(labels);
       return { id: String(same.id), reused: !isOwn };
     }
     const [named] = await listAll(call, "ssh_keys", sshKey, { name });

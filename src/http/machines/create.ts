@@ -7,7 +7,8 @@ import { candidatesOf } from "../../lifecycle/candidates.ts";
 import { claimInstallation } from "../../lifecycle/installation.ts";
 import { waitWhileCreating } from "../../lifecycle/refresh.ts";
 import { checkName, idOf } from "../../machine/name.ts";
-import { healthOf } from "../../reaper/health.ts";
+import { silenceOf } from "../../reaper/health.ts";
+import { logLines } from "../../reaper/report.ts";
 import { sweep } from "../../reaper/sweep.ts";
 import { openSweep, type Scope } from "../../world.ts";
 import type { AppEnv } from "../app-env.ts";
@@ -101,7 +102,9 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
   c.executionCtx.waitUntil(work);
   const result = await work;
   if (!result.ok) throw problemOf(result.refusal);
-  const row = await waitWhileCreating({ ...scope, sleep: world.sleep }, result.row, asked.wait * 1000);
+  // What an invocation may spend, the sweep for a dead cron needs; it does not go on waiting as well.
+  const waitMs = warning === null ? asked.wait * 1000 : 0;
+  const row = await waitWhileCreating({ ...scope, sleep: world.sleep }, result.row, waitMs);
   c.set("machine", idOf(row.uid));
   c.set("outcome", result.isNew ? "created" : "repeated");
   c.header("Location", pathOf(row));
@@ -111,9 +114,13 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
 
 /** Where cron is dead, whoever creates pays with a small sweep, so that machines end at least as often as they begin. */
 async function sweepIfSilent(c: Context<AppEnv>, { world, config, store, now }: Scope): Promise<string | null> {
-  const { reasons } = await healthOf(store, now());
+  const { reasons } = await silenceOf(store, now());
   if (reasons.length === 0) return null;
   const deps = { ...openSweep(world, config, c.env.DB, now()), plan: "small" as const };
-  c.executionCtx.waitUntil(sweep(deps, { startedBy: "create", dryRun: false }));
+  const runAndTell = async () => {
+    const report = await sweep(deps, { startedBy: "create", dryRun: false });
+    for (const line of report ? logLines(report) : []) world.log(line);
+  };
+  c.executionCtx.waitUntil(runAndTell());
   return `${reasons.join("; ")}: machines may outlive their leases until sweeps run again`;
 }

@@ -56,9 +56,13 @@ export function destroyRoutes(app: OpenAPIHono<AppEnv>): void {
     const { ref: which } = c.req.valid("param");
     const { owner: asked, outcome, tombstone } = c.req.valid("query");
     const owner = ownerFor(c.get("principal"), asked);
+    if (tombstone !== undefined) {
+      const until = scope.now() + parseTombstone(tombstone);
+      if (which.by !== "name") throw invalidField("tombstone", "goes with a name; an id is never created again");
+      // Before the look: a create that comes in between is forbidden, or is seen by it.
+      await scope.store.tombstones.set(owner, which.name, until, scope.now());
+    }
     const row = await findRow(scope, c.get("principal"), which, asked);
-    if (which.by === "name" && tombstone !== undefined && (row === null || !isLive(row)))
-      await scope.store.tombstones.set(owner, which.name, scope.now() + parseTombstone(tombstone), scope.now());
     if (row === null) {
       // By one's own name there is nothing to destroy, which is what was wanted; an id must be right.
       if (which.by === "name") return c.body(null, 204);

@@ -119,6 +119,7 @@ describe("the body of a create", () => {
       id: 77,
       name: "ci-1",
       status: "initializing",
+      hasLabels: true,
       labels: { team: "b" },
       private_net: [{ ip: "10.0.0.5" }],
       server_type: {
@@ -134,6 +135,7 @@ describe("the body of a create", () => {
       name: "ci-1",
       status: "creating",
       labels: { team: "b" },
+      hasLabels: true,
       arch: "arm64",
       serverType: "cax11",
       region: "hel1",

@@ -178,7 +178,7 @@ describe("oldest first", () => {
     expect(await pagesRead([[aged(2, 1), ageless, aged(30, 2), aged(1, 3)], [aged(40, 4)]])).toBe(2);
   });
 
-  it("reads no further page once it has enough, and only then", async () => {
+  it("reads no further page once it has enough; where that is all there can be, more is an error with what was read", async () => {
     const pages = [[aged(30, 1), aged(29, 2)], [aged(28, 3)], [aged(27, 4)]];
     const { driver, sent } = openCanned((request) => {
       const page = pageNumber(request);
@@ -186,7 +186,9 @@ describe("oldest first", () => {
     });
     expect(idsOf(await driver.list({}, { olderThan, enough: 3 }))).toEqual(["1", "2", "3"]);
     expect(sent).toHaveLength(2);
-    expect(await driver.list({}, { enough: 1 })).toHaveLength(4);
+    const failure = await failureOf(driver.list({}, { enough: 3 }));
+    expect([failure.code, idsOf(failure.partial ?? [])]).toEqual(["unexpected", ["1", "2", "3"]]);
+    expect(await driver.list({}, { enough: 5 })).toHaveLength(4);
   });
 
   it("spares the rest of a big project, and finds all that is old in it", async () => {

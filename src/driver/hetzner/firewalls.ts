@@ -1,0 +1,69 @@
+import * as z from "zod";
+import { ANYWHERE, checkFirewall, type FirewallRule } from "../../machine/firewall.ts";
+import { DriverError, invalidInput } from "../driver.ts";
+import type { Firewalls } from "../extras.ts";
+import { checkId } from "./account.ts";
+import type { Client } from "./client.ts";
+import { deleteResource, listAll } from "./resources.ts";
+import { anyAnswer, firewall } from "./schema.ts";
+import { toLabelSelector } from "./selector.ts";
+
+const answer = z.object({ firewall });
+
+/** Firewalls of a Hetzner Cloud project (S108-S131). */
+export function createFirewalls(call: Client): Firewalls {
+  /** One action over some machines; what is so already is success, all else surfaces (S123, S126). */
+  async function act(
+    id: string,
+    action: "apply_to_resources" | "remove_from_resources",
+    key: "apply_to" | "remove_from",
+    machineIds: readonly string[],
+  ) {
+    const path = `/firewalls/${checkId(id, "id")}/actions/${action}`;
+    const body = { [key]: machineIds.map(toResource) };
+    if (machineIds.length === 0) return;
+    try {
+      await call({ method: "POST", path, body, answer: anyAnswer });
+    } catch (error) {
+      if (!(error instanceof DriverError) || error.code !== "already_done") throw error;
+    }
+  }
+
+  return {
+    async create({ name, rules, denyAll, labels, machineIds }) {
+      const checked = checkFirewall(name, rules, denyAll);
+      if (!checked.ok) throw invalidInput(checked.problem);
+      const body = {
+        name,
+        labels,
+        rules: rules.map(toRule),
+        ...(machineIds.length === 0 ? {} : { apply_to: machineIds.map(toResource) }),
+      };
+      return String((await call({ method: "POST", path: "/firewalls", body, answer })).firewall.id);
+    },
+
+    async list(selector) {
+      const label_selector = toLabelSelector(selector);
+      const found = await listAll(call, "firewalls", firewall, label_selector === "" ? {} : { label_selector });
+      return found.map(({ id }) => String(id));
+    },
+
+    delete: (id) => deleteResource(call, "firewalls", id),
+    apply: (id, machineIds) => act(id, "apply_to_resources", "apply_to", machineIds),
+    // The source's trap: this action's list has a name of its own (S125).
+    remove: (id, machineIds) => act(id, "remove_from_resources", "remove_from", machineIds),
+  };
+}
+
+const toResource = (machineId: string) => ({ type: "server", server: { id: Number(checkId(machineId)) } });
+
+/** A rule as the API wants it: the addresses of its own side alone, anywhere by default, no port for icmp (S109-S113). */
+function toRule({ direction, protocol, port, ranges }: FirewallRule) {
+  const addresses = ranges.length === 0 ? ANYWHERE : ranges;
+  return {
+    direction,
+    protocol,
+    ...(port === null ? {} : { port }),
+    ...(direction === "in" ? { source_ips: addresses } : { destination_ips: addresses }),
+  };
+}

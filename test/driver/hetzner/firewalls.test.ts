@@ -1,0 +1,155 @@
+import { describe, expect, it } from "vitest";
+import { createHetznerExtras } from "../../../src/driver/hetzner/extras.ts";
+import type { FirewallRule } from "../../../src/machine/firewall.ts";
+import { createSimulator } from "../../simulator/simulator.ts";
+import { failureOf, MINUTE, NOW } from "../contract/cloud.ts";
+import { TOKEN } from "./bench.ts";
+
+const LABELS = { "mayfly-uid": "00000000-0000-4000-8000-000000000001", team: "red" };
+const SSH: FirewallRule = { direction: "in", protocol: "tcp", port: "22", ranges: ["203.0.113.0/24"] };
+const ANYWHERE = ["0.0.0.0/0", "::/0"];
+const plain = (name: string, more: Partial<Parameters<ReturnType<typeof open>["firewalls"]["create"]>[0]> = {}) => ({
+  name,
+  rules: [SSH],
+  denyAll: false,
+  labels: LABELS,
+  machineIds: [],
+  ...more,
+});
+
+function open() {
+  let now = NOW;
+  const sim = createSimulator({ now: () => now });
+  const bodies: unknown[] = [];
+  const fetch = (input: string, init: RequestInit) => {
+    if (typeof init.body === "string") bodies.push(JSON.parse(init.body));
+    return sim.fetch(new Request(input, init));
+  };
+  const { firewalls } = createHetznerExtras({
+    token: TOKEN,
+    endpoint: "https://hetzner.test/v1",
+    now: () => now,
+    fetch,
+  });
+  const server = (name: string) => String(sim.addServer({ name, created: new Date(NOW - MINUTE).toISOString() }).id);
+  const pass = (milliseconds: number) => {
+    now += milliseconds;
+  };
+  return { sim, firewalls, bodies, server, pass };
+}
+
+describe("create", () => {
+  it("S108: makes it with its rules and labels and answers its id; without machines there is no word of any", async () => {
+    const { sim, firewalls, bodies } = open();
+    const id = await firewalls.create(plain("web"));
+    expect(sim.state().firewalls).toMatchObject([{ id: Number(id), name: "web", labels: LABELS, applied_to: [] }]);
+    expect(bodies[0]).not.toHaveProperty("apply_to");
+  });
+
+  it("S108: applies it to machines from the start", async () => {
+    const { sim, firewalls, server, pass } = open();
+    const machine = server("box");
+    await firewalls.create(plain("web", { machineIds: [machine] }));
+    pass(MINUTE);
+    expect(sim.state().firewalls).toMatchObject([
+      { applied_to: [{ type: "server", server: { id: Number(machine) } }] },
+    ]);
+  });
+
+  it("S109, S110, S111: each rule names the addresses of its own side alone, anywhere where none are given", async () => {
+    const { firewalls, bodies } = open();
+    const icmp: FirewallRule = { direction: "in", protocol: "icmp", port: null, ranges: [] };
+    const out: FirewallRule = { direction: "out", protocol: "udp", port: "53", ranges: [] };
+    await firewalls.create(plain("web", { rules: [SSH, icmp, out] }));
+    expect(bodies).toMatchObject([
+      {
+        rules: [
+          { direction: "in", protocol: "tcp", port: "22", source_ips: ["203.0.113.0/24"] },
+          { direction: "in", protocol: "icmp", source_ips: ANYWHERE },
+          { direction: "out", protocol: "udp", port: "53", destination_ips: ANYWHERE },
+        ],
+      },
+    ]);
+    expect(JSON.stringify(bodies)).not.toMatch(/"in"[^}]*destination_ips|"out"[^}]*source_ips|"icmp","port"/);
+  });
+
+  it("S119: of a name that is taken is a conflict, and no second firewall", async () => {
+    const { sim, firewalls } = open();
+    await firewalls.create(plain("web"));
+    expect((await failureOf(firewalls.create(plain("web")))).code).toBe("name_taken");
+    expect(sim.state().firewalls).toHaveLength(1);
+  });
+
+  it("S121: of no rules is refused before any call, unless that is said out loud", async () => {
+    const { sim, firewalls } = open();
+    const refused = await failureOf(firewalls.create(plain("shut", { rules: [] })));
+    expect(refused).toMatchObject({ code: "invalid_input", problem: { field: "rules" } });
+    expect(sim.requests()).toEqual([]);
+    await firewalls.create(plain("shut", { rules: [], denyAll: true }));
+    expect(sim.state().firewalls).toMatchObject([{ rules: [] }]);
+  });
+});
+
+describe("apply and remove", () => {
+  it("S122, S123, S124, S125: put it on and take it off, and either twice is success", async () => {
+    const { sim, firewalls, server, pass } = open();
+    const machine = server("box");
+    const id = await firewalls.create(plain("web"));
+    const appliedTo = () => {
+      pass(MINUTE);
+      return sim.state().firewalls.map(({ applied_to }) => applied_to.length);
+    };
+    await firewalls.apply(id, [machine]);
+    expect(appliedTo()).toEqual([1]);
+    await firewalls.apply(id, [machine]);
+    expect(appliedTo()).toEqual([1]);
+    await firewalls.remove(id, [machine]);
+    expect(appliedTo()).toEqual([0]);
+    await firewalls.remove(id, [machine]);
+    expect(appliedTo()).toEqual([0]);
+  });
+
+  it("S126: what the provider refuses for another reason surfaces", async () => {
+    const { sim, firewalls, server } = open();
+    const id = await firewalls.create(plain("web"));
+    for (const code of ["firewall_managed_by_label_selector", "private_net_only_server"]) {
+      sim.fault({ method: "POST", path: "apply_to_resources$", status: 422, code, message: "no" });
+      expect((await failureOf(firewalls.apply(id, [server(`on-${code.length}`)]))).retryable).toBe(false);
+      sim.fault({ method: "POST", path: "remove_from_resources$", status: 422, code, message: "no" });
+      expect((await failureOf(firewalls.remove(id, [server(`off-${code.length}`)]))).retryable).toBe(false);
+    }
+  });
+
+  it("S127: of no machines asks nobody, and an id that is none never gets out", async () => {
+    const { sim, firewalls } = open();
+    await firewalls.apply("1", []);
+    await firewalls.remove("1", []);
+    for (const call of [firewalls.apply("../1", ["1"]), firewalls.remove("1", ["a"]), firewalls.delete("")])
+      expect((await failureOf(call)).code).toBe("invalid_input");
+    expect(sim.requests()).toEqual([]);
+  });
+});
+
+describe("list and delete", () => {
+  it("S131: names those with these labels, over all pages", async () => {
+    const { firewalls } = open();
+    const ids = [];
+    for (let number = 0; number < 51; number++) ids.push(await firewalls.create(plain(`f${number}`)));
+    await firewalls.create(plain("other", { labels: { team: "blue" } }));
+    expect(await firewalls.list({ team: "red" })).toEqual(ids);
+    expect(await firewalls.list({})).toHaveLength(52);
+  });
+
+  it("S128, S129, S130: one still applied is in use, which passes; one that is not there is success", async () => {
+    const { sim, firewalls, server, pass } = open();
+    const machine = server("box");
+    const id = await firewalls.create(plain("web", { machineIds: [machine] }));
+    pass(MINUTE);
+    expect(await failureOf(firewalls.delete(id))).toMatchObject({ code: "in_use", retryable: true });
+    await firewalls.remove(id, [machine]);
+    pass(MINUTE);
+    await firewalls.delete(id);
+    expect(sim.state().firewalls).toEqual([]);
+    await firewalls.delete(id);
+  });
+});
