@@ -38,6 +38,28 @@ export interface Firewalls {
   remove(id: string, machineIds: readonly string[]): Promise<void>;
 }
 
+/** Private networks. Ids are the provider's, names are not unique. */
+export interface Networks {
+  /**
+   * Makes a network with one subnet over all of its range, in the region's zone; answers its id. Where one has these labels' uid
+   * already, that is it: a repeat makes no second one (S132-S135).
+   */
+  create(network: {
+    readonly name: string;
+    readonly ipRange: string;
+    readonly region: string;
+    readonly labels: Labels;
+  }): Promise<string>;
+  /** The ids of all networks that match every label. */
+  list(selector: Selector): Promise<string[]>;
+  /** Makes a network go away, machines in it or not; one that is not there is success (S136). */
+  delete(id: string): Promise<void>;
+  /** Puts a machine into it; where it is in it already that is success, and every other refusal surfaces (S137, S138). */
+  attach(id: string, machineId: string): Promise<void>;
+  /** Leads traffic over a machine in it. The same route again is success, another gateway for it is `conflict` (S139-S142). */
+  addRoute(id: string, destination: string, gateway: string): Promise<void>;
+}
+
 /** A cloud as it is opened: the five operations, and beside them whatever else it can do. */
 export interface Provider {
   readonly driver: Driver;
@@ -57,4 +79,5 @@ export interface Extras {
   serverTypes?(): Promise<readonly ServerType[]>;
   readonly sshKeys?: SshKeys;
   readonly firewalls?: Firewalls;
+  readonly networks?: Networks;
 }

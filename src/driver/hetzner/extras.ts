@@ -3,6 +3,7 @@ import { askPricing, checkId, openClient, type HetznerOptions } from "./account.
 import { hasReserve } from "./rate-limit.ts";
 import { anyAnswer } from "./schema.ts";
 import { createFirewalls } from "./firewalls.ts";
+import { createNetworks } from "./networks.ts";
 import { createSshKeys } from "./ssh-keys.ts";
 import { listServerTypes } from "./server-types.ts";
 
@@ -13,6 +14,7 @@ export function createHetznerExtras(options: HetznerOptions): Required<Extras> {
   return {
     sshKeys: createSshKeys(call),
     firewalls: createFirewalls(call),
+    networks: createNetworks(call),
 
     async serverTypes() {
       if (account.currency === undefined) await askPricing(call, account);

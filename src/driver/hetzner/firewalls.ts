@@ -4,11 +4,10 @@ import { DriverError, invalidInput } from "../driver.ts";
 import type { Firewalls } from "../extras.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
-import { deleteResource, listAll } from "./resources.ts";
-import { anyAnswer, firewall } from "./schema.ts";
-import { toLabelSelector } from "./selector.ts";
+import { deleteResource, listIds } from "./resources.ts";
+import { anyAnswer, withId } from "./schema.ts";
 
-const answer = z.object({ firewall });
+const answer = z.object({ firewall: withId });
 
 /** Firewalls of a Hetzner Cloud project (S108-S131). */
 export function createFirewalls(call: Client): Firewalls {
@@ -42,12 +41,7 @@ export function createFirewalls(call: Client): Firewalls {
       return String((await call({ method: "POST", path: "/firewalls", body, answer })).firewall.id);
     },
 
-    async list(selector) {
-      const label_selector = toLabelSelector(selector);
-      const found = await listAll(call, "firewalls", firewall, label_selector === "" ? {} : { label_selector });
-      return found.map(({ id }) => String(id));
-    },
-
+    list: (selector) => listIds(call, "firewalls", selector),
     delete: (id) => deleteResource(call, "firewalls", id),
     apply: (id, machineIds) => act(id, "apply_to_resources", "apply_to", machineIds),
     // The source's trap: this action's list has a name of its own (S125).

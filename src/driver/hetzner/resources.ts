@@ -2,12 +2,14 @@ import * as z from "zod";
 import { DriverError, isNotFound } from "../driver.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
-import { anyAnswer } from "./schema.ts";
+import { anyAnswer, withId } from "./schema.ts";
+import { toLabelSelector } from "./selector.ts";
+import type { Selector } from "../../machine/selector.ts";
 
 const PER_PAGE = 50;
 const MAX_PAGES = 200;
 
-export type Plural = "ssh_keys" | "firewalls" | "networks" | "server_types";
+export type Plural = "ssh_keys" | "firewalls" | "networks" | "server_types" | "locations";
 
 const page = z.looseObject({ meta: z.object({ pagination: z.object({ next_page: z.int().nullable() }) }) });
 
@@ -40,6 +42,13 @@ export async function listAll<T>(
       );
     number = next;
   }
+}
+
+/** The ids, as text, of every resource of a kind that matches every label. */
+export async function listIds(call: Client, plural: Plural, selector: Selector): Promise<string[]> {
+  const label_selector = toLabelSelector(selector);
+  const found = await listAll(call, plural, withId, label_selector === "" ? {} : { label_selector });
+  return found.map(({ id }) => String(id));
 }
 
 /** Deletes a resource; one that is not there is success (S105, S129, S136). */

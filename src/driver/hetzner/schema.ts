@@ -97,8 +97,18 @@ export const serverType = z.object({
 /** An SSH key, as far as it matters. */
 export const sshKey = z.object({ id, name: z.string(), public_key: z.string(), labels });
 
-/** A firewall, as far as it matters. */
-export const firewall = z.object({ id });
+/** Whatever has an id. */
+export const withId = z.object({ id });
+
+/** A network, as far as it matters. */
+export const network = z.object({
+  id,
+  ip_range: z.string(),
+  routes: z.array(z.object({ destination: z.string(), gateway: z.string() })),
+});
+
+/** A location, as far as it matters. */
+export const location = z.object({ name: z.string(), network_zone: z.string() });
 
 const errorBody = z.object({
   error: z.object({

@@ -5,9 +5,8 @@ import { fingerprintOf, parsePublicKey, type PublicKey } from "../../machine/ssh
 import { DriverError, invalidInput } from "../driver.ts";
 import type { SshKeys } from "../extras.ts";
 import type { Client } from "./client.ts";
-import { deleteResource, listAll } from "./resources.ts";
+import { deleteResource, listAll, listIds } from "./resources.ts";
 import { sshKey } from "./schema.ts";
-import { toLabelSelector } from "./selector.ts";
 
 const answer = z.object({ ssh_key: sshKey });
 type Key = z.infer<typeof sshKey>;
@@ -40,12 +39,7 @@ export function createSshKeys(call: Client): SshKeys {
       }
     },
 
-    async list(selector) {
-      const label_selector = toLabelSelector(selector);
-      const keys = await listAll(call, "ssh_keys", sshKey, label_selector === "" ? {} : { label_selector });
-      return keys.map(({ id }) => String(id));
-    },
-
+    list: (selector) => listIds(call, "ssh_keys", selector),
     delete: (id) => deleteResource(call, "ssh_keys", id),
   };
 }

@@ -1,0 +1,75 @@
+import * as z from "zod";
+import { LABEL, uidIn } from "../../machine/labels.ts";
+import type { Labels } from "../../machine/machine.ts";
+import { checkIpRange, checkRoute } from "../../machine/network.ts";
+import { DriverError, invalidInput } from "../driver.ts";
+import type { Networks } from "../extras.ts";
+import { checkId } from "./account.ts";
+import type { Client } from "./client.ts";
+import { deleteResource, listAll, listIds } from "./resources.ts";
+import { anyAnswer, location, network } from "./schema.ts";
+import { toLabelSelector } from "./selector.ts";
+
+const answer = z.object({ network });
+
+/** Private networks of a Hetzner Cloud project (S132-S144). Their names are not unique: a uid label is what tells them apart. */
+export function createNetworks(call: Client): Networks {
+  /** The network that an earlier try made, if this one's uid label is on it (S135). */
+  async function made(labels: Labels): Promise<string | null> {
+    const uid = uidIn(labels);
+    if (uid === "") return null;
+    const label_selector = toLabelSelector({ [LABEL.uid]: uid });
+    const [found] = await listAll(call, "networks", network, { label_selector });
+    return found ? String(found.id) : null;
+  }
+
+  /** A region's network zone, from the provider's own list and from no table of ours (S134). */
+  async function zoneOf(region: string): Promise<string> {
+    const [found] = await listAll(call, "locations", location, { name: region });
+    if (found?.name !== region) throw invalidInput({ field: "region", rule: "must be a location of the provider" });
+    return found.network_zone;
+  }
+
+  return {
+    async create({ name, ipRange, region, labels }) {
+      const range = checkIpRange(ipRange);
+      if (!range.ok) throw invalidInput(range.problem);
+      const before = await made(labels);
+      if (before !== null) return before;
+      const subnet = { type: "cloud", ip_range: ipRange, network_zone: await zoneOf(region) };
+      const body = { name, ip_range: ipRange, labels, subnets: [subnet] };
+      try {
+        return String((await call({ method: "POST", path: "/networks", body, answer })).network.id);
+      } catch (error) {
+        if (!(error instanceof DriverError) || !error.ambiguous) throw error;
+        const after = await made(labels);
+        if (after === null) throw error;
+        return after;
+      }
+    },
+
+    list: (selector) => listIds(call, "networks", selector),
+    delete: (id) => deleteResource(call, "networks", id),
+
+    async attach(id, machineId) {
+      const path = `/servers/${checkId(machineId)}/actions/attach_to_network`;
+      try {
+        await call({ method: "POST", path, body: { network: Number(checkId(id, "id")) }, answer: anyAnswer });
+      } catch (error) {
+        // This one alone: all other refusals mean that it is not attached (S138).
+        if (!(error instanceof DriverError) || error.code !== "already_done") throw error;
+      }
+    },
+
+    async addRoute(id, destination, gateway) {
+      const path = `/networks/${checkId(id, "id")}`;
+      const shown = (await call({ method: "GET", path, absence: "not_found", answer })).network;
+      const route = checkRoute(shown.ip_range, destination, gateway);
+      if (!route.ok) throw invalidInput(route.problem);
+      const there = shown.routes.find((one) => one.destination === destination);
+      if (there?.gateway === gateway) return;
+      if (there) throw new DriverError("conflict", `the network has a route to ${destination} over ${there.gateway}`);
+      await call({ method: "POST", path: `${path}/actions/add_route`, body: route.value, answer: anyAnswer });
+    },
+  };
+}
