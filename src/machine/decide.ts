@@ -128,14 +128,13 @@ export const isSame = (row: MachineRow, machine: Machine): boolean =>
   (row.createdAt === null || machine.createdAt === null || row.createdAt === machine.createdAt);
 
 /**
- * When a machine with a row ends: the later of row and label, within what was promised at most. A label that the row knows of is
- * no promise of its own: the row moved on, and the label is still to follow.
+ * When a machine with a row ends: the later of row and label, within what was promised at most. A label that the row knows to be
+ * behind is no promise of its own: the row moved on, and the label is still to follow.
  */
 export function endOf(row: MachineRow, machine: Machine | null): number {
   const label = machine && labelTime(machine.labels, LABEL.expires);
-  const isKnown =
-    label !== null && row.labelExpiresAt !== null && label === Math.floor(row.labelExpiresAt / 1000) * 1000;
-  return isKnown ? row.expiresAt : Math.min(Math.max(row.expiresAt, label ?? 0), row.maxUntil);
+  const isBehind = row.labelExpiresAt !== null && row.labelExpiresAt !== row.expiresAt;
+  return isBehind ? row.expiresAt : Math.min(Math.max(row.expiresAt, label ?? 0), row.maxUntil);
 }
 
 const LONGEST_LABEL_PROMISE_MS = 30 * 86_400_000;

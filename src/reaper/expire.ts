@@ -172,9 +172,9 @@ const isDoomed = (one: Case): one is Case & { machine: Machine } => one.act === 
 /** A row with a later end waits for it, one that is being created is looked for at each tick; else: less and less often. */
 function toTry({ row, machine, outcome, reason }: Case, now: number) {
   const failed = outcome !== "kept";
-  const wait =
-    reason === "live" ? endOf(row, machine) : reason === "not_seen_yet" ? now : now + backOffMs(row.attempts);
-  return { uid: row.uid, error: failed ? reason : null, nextTryAt: wait, failed };
+  const backOff = now + backOffMs(reason === "unreadable" ? 0 : row.attempts);
+  const wait = reason === "live" ? endOf(row, machine) : reason === "not_seen_yet" ? now : backOff;
+  return { uid: row.uid, expiresAt: row.expiresAt, error: failed ? reason : null, nextTryAt: wait, failed };
 }
 
 const toEnding = ({ row, reason }: Case) => ({ uid: row.uid, reason });

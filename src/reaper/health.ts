@@ -1,10 +1,11 @@
+import { LONGEST_BACK_OFF_MS } from "../lifecycle/lifecycle.ts";
 import type { Store } from "../store/store.ts";
 
 /** How often cron starts a sweep. */
 const INTERVAL_MS = 60_000;
 /** After so many without a good one somebody has to look. */
 const MISSED_INTERVALS = 3;
-/** A machine so long past its end is one that the sweeps do not get destroyed. */
+/** A machine so long past its end, and not kept for a later one on its label, is one that the sweeps do not get destroyed. */
 const OVERDUE_MS = 1_800_000;
 
 export interface Health {
@@ -18,7 +19,7 @@ export interface Health {
 /** Whether the reaper is seen to be alive (I9), by wall time, and whether its work is seen to be done. */
 export async function healthOf(store: Pick<Store, "lock" | "machines">, wallNow: number): Promise<Health> {
   const health = await silenceOf(store, wallNow);
-  const overdue = await store.machines.countEndedBefore(wallNow - OVERDUE_MS);
+  const overdue = await store.machines.countOverdue(wallNow - OVERDUE_MS, wallNow + LONGEST_BACK_OFF_MS);
   if (overdue === 0) return health;
   const reason = `${overdue} ${overdue === 1 ? "machine is" : "machines are"} more than 30 min past the end; see GET /v1/sweeps`;
   return { ...health, status: "red", reasons: [...health.reasons, reason] };

@@ -9,7 +9,7 @@ const MOST = 100;
 
 /**
  * The machines of up to fifty rows, in one list. A failure is no proof of anything, and is told beside what was read before
- * it; nor is absence from a whole list.
+ * it; nor is absence from a whole list. A machine without readable labels may be any of them, so a list with one is not whole.
  */
 export async function listByUid(
   { driver, rules }: Pick<PhaseDeps, "driver" | "rules">,
@@ -17,7 +17,9 @@ export async function listByUid(
 ): Promise<{ machines: readonly Machine[]; failure: string | null }> {
   const selector = ourSelector(rules.installations, { [LABEL.uid]: rows.map(({ uid }) => uid) });
   try {
-    return { machines: await driver.list(selector, { enough: MOST }), failure: null };
+    const machines = await driver.list(selector, { enough: MOST });
+    const isReadable = machines.every(({ hasLabels }) => hasLabels);
+    return { machines, failure: isReadable ? null : "the provider shows labels that cannot be read" };
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
     return { machines: error.partial ?? [], failure: error.message };

@@ -37,12 +37,6 @@ export async function settle(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase"
   if (!budget.allows({ fetches: 1, statements: RECORDS }))
     return { items: rows.map((row) => toItem(row, "remaining", "budget")), failure: null };
 
-  // Whoever is looked at now goes to the end of the queue.
-  await store.machines.claimLook(
-    rows.map(({ uid }) => uid),
-    now,
-    now,
-  );
   const { machines, failure } = await listByUid(deps, rows);
   const done: Settled[] = [];
   const items: Item[] = [];
@@ -106,6 +100,13 @@ async function proveGone({ driver, now }: PhaseDeps, row: MachineRow): Promise<S
 async function write({ store }: PhaseDeps, done: readonly Settled[], now: number): Promise<void> {
   const { machines: table } = store;
   const those = (...acts: Settled["act"][]) => done.filter(({ act }) => acts.includes(act));
+  // Whoever was looked at now goes to the end of the queue; who was not keeps its place.
+  if (done.length > 0)
+    await table.claimLook(
+      done.map(({ row }) => row.uid),
+      now,
+      now,
+    );
   const sightings = those("observe", "label", "doom").flatMap(({ row, machine }) =>
     machine ? [{ uid: row.uid, machine }] : [],
   );
@@ -125,6 +126,7 @@ async function write({ store }: PhaseDeps, done: readonly Settled[], now: number
   await table.retryLater(
     those("wait", "mismatch").map(({ row, reason, failed = false }) => ({
       uid: row.uid,
+      expiresAt: row.expiresAt,
       error: failed ? reason : null,
       nextTryAt: failed ? Math.min(now + backOffMs(0), Math.max(now, row.expiresAt)) : now,
       failed: false,

@@ -121,12 +121,13 @@ async function reapUnder(
   return { items, failure: failure ?? hint };
 }
 
-/** D1 may also refuse later on. */
-async function reapAsItCan(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase">> {
+/** Where expire could not read its rows, they are asked for once more: one refusal may be a hiccup, two are none. */
+async function reapAsItCan(deps: PhaseDeps, isInDoubt: boolean): Promise<Omit<PhaseReport, "phase">> {
   try {
+    if (isInDoubt) await deps.store.machines.due(deps.now(), 1, null);
     return await reap(deps);
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
+    if (!(error instanceof StoreError) || !isInDoubt) throw error;
     return reapUnder(error, deps);
   }
 }
@@ -162,11 +163,10 @@ async function run(
       statements: limit.statements - CLOSING_STATEMENTS - LEFT_BY[name].statements,
     }),
   });
-  const phases = [
-    await isolated("expire", () => expire(phase("expire"))),
-    await isolated("reap", () => reapAsItCan(phase("reap"))),
-    await isolated("settle", () => settle(phase("settle"))),
-  ];
+  const expired = await isolated("expire", () => expire(phase("expire")));
+  const isInDoubt = expired.failure !== null && expired.items.length === 0;
+  const reaped = await isolated("reap", () => reapAsItCan(phase("reap"), isInDoubt));
+  const phases = [expired, reaped, await isolated("settle", () => settle(phase("settle")))];
   const { fetches, statements } = meter;
   return { ...order, id: null, scheduledAt: now(), startedAt, finishedAt: wallNow(), phases, fetches, statements };
 }

@@ -20,13 +20,15 @@ export interface Sql {
   batch(statements: readonly Statement[]): Promise<readonly (readonly unknown[])[]>;
 }
 
-/** D1 refused or could not be reached. What was asked may have happened. */
+const ODD_ROW = "a row cannot be read";
+
+/** D1 refused or could not be reached, or answered what cannot be read. What was asked may have happened. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
 
   /** What is wrong, without the words of SQL. */
   get hint(): string {
-    return this.message.includes("no such table")
+    return /no such (table|column)/.test(this.message) || this.message === ODD_ROW
       ? "the database has no schema, or an old one: apply the migrations"
       : "the database does not answer";
   }
@@ -81,8 +83,12 @@ export function openSql(db: D1Database, onStatements: (count: number) => void, {
   };
 }
 
-/** Parses rows by a schema. A row that does not fit is our own fault and ends the request. */
-export const parseRows = <T>(schema: z.ZodType<T>, rows: readonly unknown[]): T[] => z.array(schema).parse(rows);
+/** Parses rows by a schema. One that does not fit comes of a schema that this code does not know: a {@link StoreError}. */
+export function parseRows<T>(schema: z.ZodType<T>, rows: readonly unknown[]): T[] {
+  const parsed = z.array(schema).safeParse(rows);
+  if (!parsed.success) throw new StoreError(ODD_ROW, { cause: parsed.error });
+  return parsed.data;
+}
 
 /** The first row, or null. */
 export const parseFirst = <T>(schema: z.ZodType<T>, rows: readonly unknown[]): T | null =>

@@ -33,10 +33,15 @@ export function createMachineWork(db: Sql, fenced: string) {
       return parseRows(machineRow, rows);
     },
 
-    /** How many machines should have been gone by then. */
-    async countEndedBefore(then: number): Promise<number> {
+    /** How many should have been gone by `endedBefore` and are not put off for longer than until `triedBefore`. */
+    async countOverdue(endedBefore: number, triedBefore: number): Promise<number> {
       const rows = await db.rows(
-        sql(`SELECT count(*) AS overdue FROM machines WHERE ${LIVE} AND expires_at <= ?`, then),
+        sql(
+          `SELECT count(*) AS overdue FROM machines
+           WHERE ${LIVE} AND expires_at <= ?1 AND (next_try_at IS NULL OR next_try_at <= ?2)`,
+          endedBefore,
+          triedBefore,
+        ),
       );
       return parseFirst(z.object({ overdue: z.int() }), rows)?.overdue ?? 0;
     },
@@ -89,16 +94,20 @@ export function createMachineWork(db: Sql, fenced: string) {
       );
     },
 
-    /** A sweep has done for now with these, and leaves each alone until its `nextTryAt`; a failed one counts. */
+    /**
+     * A sweep has done for now with these, and leaves each alone until its `nextTryAt`; a failed one counts. Only while the end is
+     * the one that was read: an owner's word that came meanwhile is not put off.
+     */
     async retryLater(
-      tries: readonly { uid: string; error: string | null; nextTryAt: number; failed: boolean }[],
+      tries: readonly { uid: string; expiresAt: number; error: string | null; nextTryAt: number; failed: boolean }[],
     ): Promise<void> {
       if (tries.length === 0) return;
       await db.rows(
         sql(
           `UPDATE machines SET attempts = attempts + (try.value ->> 'failed'), last_error = try.value ->> 'error',
              next_try_at = try.value ->> 'nextTryAt'
-           FROM json_each(?1) AS try WHERE uid = try.value ->> 'uid' AND ${LIVE}${fenced}`,
+           FROM json_each(?1) AS try WHERE uid = try.value ->> 'uid' AND expires_at = try.value ->> 'expiresAt'
+             AND ${LIVE}${fenced}`,
           JSON.stringify(tries),
         ),
       );

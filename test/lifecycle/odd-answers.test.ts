@@ -102,11 +102,17 @@ describe("labels that cannot be read", () => {
     expect(servers(mayfly)).toEqual([]);
   });
 
-  it("leave a lost create in doubt, so that the sweep still finds its machine", async () => {
+  it.each([
+    ["shortly", 0, false],
+    ["past LAUNCH_DEADLINE", 20, false],
+    ["past LAUNCH_DEADLINE and a DELETE", 20, true],
+  ])("%s leave a lost create in doubt, so that the sweep still finds its machine", async (_when, dark, isGivenUp) => {
     const mayfly = createMayfly();
     mayfly.simulator.fault({ ...CREATE, drop: "after" });
     const reveal = disguise(mayfly, { labels: null });
     expect((await put(mayfly, { ttl: "1h" })).status).toBe(503);
+    if (isGivenUp) await destroy(mayfly);
+    await minutes(mayfly, dark);
     reveal();
     await minutes(mayfly, 62);
     expect(servers(mayfly)).toEqual([]);
@@ -203,6 +209,19 @@ describe("a label that could not be written", () => {
     mayfly.simulator.fault({ method: "PUT", path: "^/v1/servers/", ...UNAVAILABLE, times: 2 });
     expect((await mayfly.send("DELETE", "/v1/machines/box?outcome=failure")).status).toBe(200);
     await minutes(mayfly, 3);
+    expect(servers(mayfly)).toEqual([]);
+  });
+});
+
+describe("a label that was written, though nobody heard of it", () => {
+  it("does not keep a machine past the shorter end that its row moved on to", async () => {
+    const mayfly = await running({ ttl: "1h", keep_on_failure: "2m" });
+    mayfly.simulator.fault({ method: "PUT", path: "^/v1/servers/", drop: "after" });
+    mayfly.simulator.fault({ method: "PUT", path: "^/v1/servers/", ...UNAVAILABLE, times: 4 });
+    expect((await renew(mayfly, "20h")).status).toBe(200);
+    mayfly.advance(SECOND);
+    expect((await mayfly.send("DELETE", "/v1/machines/box?outcome=failure")).status).toBe(200);
+    await minutes(mayfly, 5);
     expect(servers(mayfly)).toEqual([]);
   });
 });
