@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 import { BODY, createMayfly, HOUR, MINUTE, NOW, OURS, SECOND, type Mayfly, servers } from "../mayfly.ts";
 
 const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString();
@@ -80,6 +81,31 @@ describe("I8: what cannot be destroyed delays nothing else", () => {
     expect(left.filter((what) => what === "old").length).toBeLessThan(30);
   });
 });
+
+describe("settle", () => {
+  it("comes to everybody in turn: forty deletions that never end do not hide eight that did nothing", async () => {
+    const mayfly = createMayfly();
+    const names = Array.from({ length: 48 }, (_, number) => `n${number}`);
+    for (const name of names) await mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ttl: "10m" });
+    const ids = servers(mayfly).map(({ id }) => id);
+    const [dying, undone] = [ids.slice(0, 40), new Set(ids.slice(40))];
+    const { simulator } = mayfly;
+    const real = simulator.fetch.bind(simulator);
+    simulator.fetch = async (request) => {
+      const id = Number(/\/servers\/(\d+)$/.exec(new URL(request.url).pathname)?.[1]);
+      const isDying = dying.includes(id);
+      if (request.method === "DELETE" && (isDying || undone.delete(id))) return Response.json({ action: {} });
+      const answer = await real(request);
+      if (request.method !== "GET" || !isDying) return answer;
+      return Response.json({ server: Object.assign(await serverIn(answer), { status: "deleting" }) });
+    };
+    mayfly.advance(10 * MINUTE);
+    for (let ticks = 0; ticks < 20; ticks++) await tick(mayfly);
+    expect(servers(mayfly).map(({ id }) => id)).toEqual(dying);
+  });
+});
+
+const serverIn = async (answer: Response) => z.object({ server: z.looseObject({}) }).parse(await answer.json()).server;
 
 describe("a large fleet", () => {
   it("of 10,000 live machines, 20 of them due, costs at most six list calls", async () => {
