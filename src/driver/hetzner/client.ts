@@ -46,8 +46,10 @@ export function createClient(options: ClientOptions, onAnswer: (headers: Headers
 
   return async ({ method, path, body, timeoutMs = TIMEOUT_MS, secret = "", absence = "unexpected", answer }) => {
     const mutates = method !== "GET";
-    const timeout = AbortSignal.timeout(timeoutMs);
-    const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
+    // A timer of our own, because it ends with the call: an isolate may hold ten thousand, and AbortSignal.timeout keeps its own.
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), timeoutMs);
+    const signal = options.signal ? AbortSignal.any([timeout.signal, options.signal]) : timeout.signal;
     try {
       const response = await options.fetch(base + path, {
         method,
@@ -82,6 +84,8 @@ export function createClient(options: ClientOptions, onAnswer: (headers: Headers
         timedOut ? "the provider did not answer in time" : "the connection to the provider failed",
         { retryable: true, ambiguous: mutates },
       );
+    } finally {
+      clearTimeout(timer);
     }
   };
 }

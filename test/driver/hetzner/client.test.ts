@@ -14,6 +14,7 @@ const silence = ({ init }: Sent): Promise<Response> =>
 
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.useRealTimers();
 });
 
 describe("one call", () => {
@@ -47,27 +48,35 @@ describe("one call", () => {
     expect(sent.map(({ url }) => url.href).join()).not.toContain(TOKEN);
   });
 
-  it("S147: every request has a time-out: 30 s, and 20 s to create, so that the outcome can still be written down", async () => {
-    const timeout = vi.spyOn(AbortSignal, "timeout");
-    const { driver, sent } = openCanned(({ method, path }) =>
-      path === "/servers" && method === "GET" ? pageOf([]) : server(),
-    );
-    await driver.get("42");
-    await driver.list({});
-    await driver.destroy("42");
-    await driver.create(spec());
-    expect(timeout.mock.calls).toEqual([[30_000], [30_000], [30_000], [20_000]]);
-    expect(sent.every(({ init }) => init.signal instanceof AbortSignal)).toBe(true);
+  it("S147: every request has a time-out, 30 s, and 20 s to create; one that struck is open for what changes something", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { driver, sent } = openCanned(silence);
+    const calls: [() => Promise<unknown>, number, boolean][] = [
+      [() => driver.get("42"), 30_000, false],
+      [() => driver.list({}), 30_000, false],
+      [() => driver.destroy("42"), 30_000, true],
+      [() => driver.create(spec()), 20_000, true],
+    ];
+    for (const [call, limit, ambiguous] of calls) {
+      const failure = failureOf(call());
+      await vi.advanceTimersByTimeAsync(limit - 1);
+      const { init } = sent.at(-1) ?? {};
+      expect(init?.signal?.aborted).toBe(false);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(init?.signal?.aborted).toBe(true);
+      // A create looks for what became of it.
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(await failure).toMatchObject({ code: "timeout", retryable: true, status: 0, ambiguous });
+    }
   });
 
-  it("S147: when it strikes, the outcome is a time-out: open for what changes something, not for a read", async () => {
-    vi.spyOn(AbortSignal, "timeout").mockImplementation(() => AbortSignal.abort());
-    const { driver } = openCanned(silence);
-    const timedOut = { code: "timeout", retryable: true, status: 0 };
-    expect(await failureOf(driver.get("42"))).toMatchObject({ ...timedOut, ambiguous: false });
-    expect(await failureOf(driver.list({}))).toMatchObject({ ...timedOut, ambiguous: false });
-    expect(await failureOf(driver.destroy("42"))).toMatchObject({ ...timedOut, ambiguous: true });
-    expect(await failureOf(driver.create(spec()))).toMatchObject({ ...timedOut, ambiguous: true });
+  it("S147: no timer outlives its call, however that ends", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const answers = [server(), new Response("no", { status: 500 }), new Response("odd")];
+    const { driver } = openCanned(() => answers.shift() ?? Promise.reject(new TypeError("dropped")));
+    await driver.get("42");
+    for (let call = 0; call < 3; call++) await failureOf(driver.get("42"));
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it("S147: it covers the body as well, which can stall after good headers", async () => {
