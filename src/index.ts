@@ -6,9 +6,7 @@ import { readSweepConfig } from "./config.ts";
 import { createProviders } from "./providers.ts";
 import { createApp } from "./http/app.ts";
 import { consoleLog } from "./log.ts";
-import { logLines } from "./reaper/report.ts";
-import { sweep } from "./reaper/sweep.ts";
-import { openSweep, type World } from "./world.ts";
+import { openSweep, runSweep, type World } from "./world.ts";
 
 const openProvider = createProviders();
 
@@ -36,8 +34,7 @@ export default {
 
   async scheduled({ scheduledTime }, env) {
     const deps = openSweep(world, readSweepConfig(env), env.DB, scheduledTime);
-    const report = await sweep(deps, { startedBy: "cron", dryRun: false });
-    const lines = report ? logLines(report) : [{ event: "sweep" as const, id: null, outcome: "skipped" }];
-    for (const line of lines) world.log(line);
+    const report = await runSweep(world, deps, { startedBy: "cron", dryRun: false });
+    if (report === null) world.log({ event: "sweep", id: null, outcome: "skipped" });
   },
 } satisfies ExportedHandler<Env>;

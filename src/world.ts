@@ -4,6 +4,8 @@ import type { Deps } from "./lifecycle/lifecycle.ts";
 import type { Log } from "./log.ts";
 import type { Meter } from "./reaper/budget.ts";
 import type { SweepDeps } from "./reaper/phase.ts";
+import { logLines, type SweepOrder, type SweepReport } from "./reaper/report.ts";
+import { sweep } from "./reaper/sweep.ts";
 import { openStore } from "./store/store.ts";
 
 /** What is real outside this code, passed in by the composition root and by tests. */
@@ -31,6 +33,13 @@ export function openScope(world: World, config: Config, db: D1Database): Scope {
   const meter = { fetches: 0, statements: 0 };
   const store = openStore(db, (count) => (meter.statements += count));
   return { world, config, meter, store, ...world.openProvider(config, meter), now: world.now, rules: config };
+}
+
+/** Runs one sweep and tells the log of it, whoever started it; null when another is running. A dry run is told to its caller alone. */
+export async function runSweep(world: World, deps: SweepDeps, order: SweepOrder): Promise<SweepReport | null> {
+  const report = await sweep(deps, order);
+  if (report !== null && !order.dryRun) for (const line of logLines(report)) world.log(line);
+  return report;
 }
 
 /** Opens what a sweep works with; `now` is the time that its rules go by. */

@@ -1,12 +1,11 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
-import { logLines, reportJson } from "../reaper/report.ts";
-import { sweep } from "../reaper/sweep.ts";
+import { reportJson } from "../reaper/report.ts";
 import { json, problems } from "./openapi.ts";
 import { HttpProblem } from "./problem.ts";
 import { requireAdmin } from "./require-admin.ts";
 import { metaOf, paging, pagination } from "./schemas.ts";
-import { openSweep } from "../world.ts";
+import { openSweep, runSweep } from "../world.ts";
 import type { AppEnv } from "./app-env.ts";
 
 const report = z
@@ -42,7 +41,7 @@ export function sweepRoutes(app: OpenAPIHono<AppEnv>): void {
     const { world, config, now } = c.get("scope");
     // Without a body nothing was parsed, and so no default was filled in.
     const { dry_run: dryRun = false } = c.req.valid("json");
-    const work = sweep(openSweep(world, config, c.env.DB, now()), { startedBy: "admin", dryRun });
+    const work = runSweep(world, openSweep(world, config, c.env.DB, now()), { startedBy: "admin", dryRun });
     c.executionCtx.waitUntil(work);
     const done = await work;
     if (done === null)
@@ -50,7 +49,6 @@ export function sweepRoutes(app: OpenAPIHono<AppEnv>): void {
         detail: "A sweep is running; two never overlap.",
         next: "Repeat the call in a minute, or read its report at GET /v1/sweeps.",
       });
-    if (!dryRun) for (const line of logLines(done)) world.log(line);
     return c.json({ sweep: { id: done.id, ...reportJson(done) } }, 200);
   });
 

@@ -1,4 +1,4 @@
-import { DriverError, isNotFound, type Driver } from "../driver/driver.ts";
+import { DriverError, getIfThere, isNotFound, type Driver } from "../driver/driver.ts";
 import { decide, isSame, ourSelector, type Verdict } from "../machine/decide.ts";
 import { LABEL } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
@@ -86,12 +86,8 @@ async function find({ driver, rules }: Deps, row: MachineRow): Promise<readonly 
     const machines = await driver.list(ourSelector(rules.installations, { [LABEL.uid]: row.uid }));
     return machines.filter((machine) => isSame(row, machine));
   }
-  try {
-    return [await driver.get(row.providerId)];
-  } catch (error) {
-    if (isNotFound(error)) return null;
-    throw error;
-  }
+  const machine = await getIfThere(driver, row.providerId);
+  return machine && [machine];
 }
 
 /** What the caller is told when a machine is left alone: nothing where it dies anyway, or somebody else got to it. */

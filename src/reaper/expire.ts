@@ -1,4 +1,4 @@
-import { isNotFound } from "../driver/driver.ts";
+import { getIfThere } from "../driver/driver.ts";
 import { isGone } from "../lifecycle/destroy.ts";
 import { backOffMs } from "../lifecycle/lifecycle.ts";
 import { decide, endOf, isLaunchOver, isSame, isSecondLook, type Verdict } from "../machine/decide.ts";
@@ -137,14 +137,7 @@ async function judge(deps: PhaseDeps, rows: readonly MachineRow[], now: number) 
 async function look({ driver }: PhaseDeps, row: MachineRow, listed: readonly Machine[]): Promise<Machine | null> {
   const { providerId } = row;
   if (providerId === null) return listed.find((one) => isSame(row, one)) ?? null;
-  const machine = listed.find((one) => one.providerId === providerId);
-  if (machine) return machine;
-  try {
-    return await driver.get(providerId);
-  } catch (error) {
-    if (isNotFound(error)) return null;
-    throw error;
-  }
+  return listed.find((one) => one.providerId === providerId) ?? getIfThere(driver, providerId);
 }
 
 /** Carries out what was decided; each failure is its own (I8), save those that would meet all. */

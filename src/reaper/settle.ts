@@ -1,4 +1,4 @@
-import { isNotFound } from "../driver/driver.ts";
+import { getIfThere } from "../driver/driver.ts";
 import { backOffMs } from "../lifecycle/lifecycle.ts";
 import { tellLabel } from "../lifecycle/renew.ts";
 import { decide, isLaunchOver, isSame, isSecondLook } from "../machine/decide.ts";
@@ -84,13 +84,8 @@ async function judge(deps: PhaseDeps, row: MachineRow, seen: Machine | null, isW
  */
 async function proveGone({ driver, now }: PhaseDeps, row: MachineRow): Promise<Settled> {
   if (row.providerId === null) return { row, act: "again", reason: "still_there" };
-  let machine: Machine;
-  try {
-    machine = await driver.get(row.providerId);
-  } catch (error) {
-    if (isNotFound(error)) return { row, act: "close", reason: "gone" };
-    throw error;
-  }
+  const machine = await getIfThere(driver, row.providerId);
+  if (machine === null) return { row, act: "close", reason: "gone" };
   const isStale = row.deleteAcceptedAt !== null && now() - row.deleteAcceptedAt > DELETE_MS;
   if (machine.status === "deleting" || !isStale || !machine.hasLabels) return { row, act: "wait", reason: "dying" };
   if (isSame(row, machine)) return { row, act: "again", reason: "still_there" };

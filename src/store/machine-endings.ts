@@ -121,21 +121,20 @@ export function createMachineEndings(db: Sql, fenced: string, readOnly: boolean)
     },
 
     /**
-     * A tombstone whose machine turned out to exist, and could not be destroyed at once: the sweep shall. False where another
-     * row holds the name by now.
+     * A tombstone whose machine turned out to exist, and could not be destroyed at once: the sweep shall. Nothing changes
+     * where another row holds the name by now.
      */
-    async reopen(uid: string, providerId: string, now: number): Promise<boolean> {
-      const rows = await db.rows(
+    async reopen(uid: string, providerId: string, now: number): Promise<void> {
+      await db.rows(
         sql(
           `UPDATE OR IGNORE machines SET phase = 'destroying', status = 'deleting', provider_id = ?2, destroyed_at = NULL,
              expires_at = min(expires_at, ?3), next_try_at = ?3
-           WHERE uid = ?1 AND phase IN ('failed', 'destroyed', 'destroying') RETURNING uid`,
+           WHERE uid = ?1 AND phase IN ('failed', 'destroyed', 'destroying')`,
           uid,
           providerId,
           now,
         ),
       );
-      return rows.length > 0;
     },
 
     /** Those that the provider agreed to delete and still shows: to be deleted again. */

@@ -8,9 +8,7 @@ import { claimInstallation } from "../../lifecycle/installation.ts";
 import { waitWhileCreating } from "../../lifecycle/refresh.ts";
 import { checkName, idOf } from "../../machine/name.ts";
 import { silenceOf } from "../../reaper/health.ts";
-import { logLines } from "../../reaper/report.ts";
-import { sweep } from "../../reaper/sweep.ts";
-import { openSweep, type Scope } from "../../world.ts";
+import { openSweep, runSweep, type Scope } from "../../world.ts";
 import type { AppEnv } from "../app-env.ts";
 import { needsBody } from "../body.ts";
 import { json, problems } from "../openapi.ts";
@@ -117,10 +115,6 @@ async function sweepIfSilent(c: Context<AppEnv>, { world, config, store, now }: 
   const { reasons } = await silenceOf(store, now());
   if (reasons.length === 0) return null;
   const deps = { ...openSweep(world, config, c.env.DB, now()), plan: "small" as const };
-  const runAndTell = async () => {
-    const report = await sweep(deps, { startedBy: "create", dryRun: false });
-    for (const line of report ? logLines(report) : []) world.log(line);
-  };
-  c.executionCtx.waitUntil(runAndTell());
+  c.executionCtx.waitUntil(runSweep(world, deps, { startedBy: "create", dryRun: false }));
   return `${reasons.join("; ")}: machines may outlive their leases until sweeps run again`;
 }
