@@ -118,3 +118,16 @@ export async function minutes(mayfly: Mayfly, count: number): Promise<void> {
     await mayfly.tick();
   }
 }
+
+/** D1 that answers everything but what matches. */
+export function refusing(db: D1Database, pattern: RegExp): D1Database {
+  return new Proxy(db, {
+    get: (target, key: keyof D1Database) =>
+      key === "prepare"
+        ? (text: string) => {
+            if (pattern.test(text)) throw new Error("D1_ERROR: refused");
+            return target.prepare(text);
+          }
+        : target[key].bind(target),
+  });
+}

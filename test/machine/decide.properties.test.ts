@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { creationTime, labelTime } from "../../src/machine/age.ts";
-import { decide, endOf, isOurs, type Reason, type Rules } from "../../src/machine/decide.ts";
+import { decide, endOf, isOurs, type Reason } from "../../src/machine/decide.ts";
 import { LABEL } from "../../src/machine/labels.ts";
 import { isLive, LIVE_STATUSES, PHASES, STATUSES, type Machine, type MachineRow } from "../../src/machine/machine.ts";
 import {
@@ -15,17 +15,12 @@ import {
   OTHER_UID,
   OUR_LABELS,
   rowOf,
+  RULES,
   SECOND,
   seconds,
   UID,
 } from "./fixtures.ts";
 
-const RULES: Rules = {
-  installations: [INSTALLATION, "previous-installation"],
-  maxAgeMs: DAY,
-  graceMs: 10 * MINUTE,
-  launchDeadlineMs: 15 * MINUTE,
-};
 const LONGEST_PROMISE = 30 * DAY;
 
 // Near the limits much more often than chance would have it: that is where a rule is wrong.

@@ -1,27 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { decide, endOf, isOurs, isSame, type Reason, type Rules, type Verdict } from "../../src/machine/decide.ts";
+import { decide, endOf, isOurs, isSame, type Reason, type Verdict } from "../../src/machine/decide.ts";
 import { LABEL } from "../../src/machine/labels.ts";
 import { PHASES, type Labels, type LiveStatus, type Machine, type MachineRow } from "../../src/machine/machine.ts";
-import {
-  CREATED,
-  DAY,
-  HOUR,
-  INSTALLATION,
-  machineOf,
-  MINUTE,
-  OTHER_UID,
-  OUR_LABELS,
-  rowOf,
-  SECOND,
-  seconds,
-} from "./fixtures.ts";
+import { CREATED, DAY, HOUR, machineOf, OTHER_UID, OUR_LABELS, rowOf, RULES, SECOND, seconds } from "./fixtures.ts";
 
-const RULES: Rules = {
-  installations: [INSTALLATION, "previous-installation"],
-  maxAgeMs: DAY,
-  graceMs: 10 * MINUTE,
-  launchDeadlineMs: 15 * MINUTE,
-};
 const judge = (row: MachineRow | null, machine: Machine, now: number): Verdict => decide(row, machine, now, RULES);
 const keep = (reason: Reason): Verdict => ({ act: "keep", reason, alert: false });
 const alert = (reason: Reason): Verdict => ({ act: "keep", reason, alert: true });

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { LABEL } from "../../src/machine/labels.ts";
+import type { Rules } from "../../src/machine/decide.ts";
 import type { Machine, MachineRow } from "../../src/machine/machine.ts";
 import type { MachineSpec } from "../../src/machine/spec.ts";
 
@@ -12,6 +13,13 @@ export const CREATED = Date.UTC(2026, 10, 30, 12);
 export const UID = "00000000-0000-4000-8000-000000000001";
 export const OTHER_UID = "00000000-0000-4000-8000-000000000002";
 export const INSTALLATION = "test-installation-1";
+
+export const RULES: Rules = {
+  installations: [INSTALLATION, "previous-installation"],
+  maxAgeMs: DAY,
+  graceMs: 10 * MINUTE,
+  launchDeadlineMs: 15 * MINUTE,
+};
 
 /** As a label carries a time. */
 export const seconds = (milliseconds: number): string => String(Math.floor(milliseconds / SECOND));

@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+import { BODY, createMayfly, HOUR, machineIn, MINUTE, minutes, NOW, SECOND, servers, type Mayfly } from "../mayfly.ts";
+
+const put = (mayfly: Mayfly, name: string, ttl = "60s") => mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ttl });
+
+describe("expire", () => {
+  it("destroys a machine from the moment its lease ends, and not before", async () => {
+    const mayfly = createMayfly();
+    await put(mayfly, "box");
+    await mayfly.tick(NOW + MINUTE - 1);
+    expect(servers(mayfly)).toHaveLength(1);
+    const report = await mayfly.tick(NOW + MINUTE);
+    expect(report?.phases[0]?.items).toMatchObject([{ outcome: "destroyed", reason: "expired" }]);
+    expect(servers(mayfly)).toEqual([]);
+    expect(machineIn(await mayfly.send("GET", "/v1/machines/box"))).toMatchObject({
+      status: "destroyed",
+      reason: "expired",
+      destroyed_at: "2026-11-30T12:01:00.000Z",
+    });
+  });
+
+  it("takes a tick at now + 2 minutes for a ttl of 60 s", async () => {
+    const mayfly = createMayfly();
+    await put(mayfly, "box", "60s");
+    await mayfly.tick(NOW + 2 * MINUTE);
+    expect(servers(mayfly)).toEqual([]);
+  });
+
+  it("waits for the later of row and label, within max_until", async () => {
+    const mayfly = createMayfly();
+    await put(mayfly, "box");
+    const [server] = servers(mayfly);
+    const relabel = (labels: Record<string, string>) =>
+      mayfly.simulator.fetch(
+        new Request(`http://sim/v1/servers/${server?.id}`, {
+          method: "PUT",
+          headers: { Authorization: "Bearer x" },
+          body: JSON.stringify({ labels: { ...server?.labels, ...labels } }),
+        }),
+      );
+    await relabel({ "mayfly-expires": String(NOW / 1000 + 600) });
+    expect((await mayfly.tick(NOW + 2 * MINUTE))?.phases[0]?.items).toMatchObject([
+      { outcome: "kept", reason: "live" },
+    ]);
+    await mayfly.tick(NOW + 10 * MINUTE - SECOND);
+    expect(servers(mayfly)).toHaveLength(1);
+    await relabel({ "mayfly-expires": String(NOW / 1000 + 30 * 86_400) });
+    await mayfly.tick(NOW + 24 * HOUR);
+    expect(servers(mayfly)).toEqual([]);
+  });
+
+  it("S75: 120 due machines are gone after four ticks, oldest end first, each within what a free plan allows", async () => {
+    const mayfly = createMayfly();
+    for (let number = 0; number < 120; number++) {
+      await put(mayfly, `m${number}`);
+      mayfly.advance(SECOND);
+    }
+    mayfly.advance(10 * MINUTE);
+    for (let left = 120; left > 0;) {
+      mayfly.advance(MINUTE);
+      const report = await mayfly.tick();
+      expect(report?.fetches).toBeLessThanOrEqual(40);
+      expect(report?.statements).toBeLessThanOrEqual(40);
+      const next = servers(mayfly).length;
+      expect(left - next).toBeGreaterThanOrEqual(30);
+      const numbers = servers(mayfly).map(({ labels }) => Number(labels?.["mayfly-name"]?.slice(1)));
+      expect(Math.min(...numbers, 120)).toBe(120 - next);
+      left = next;
+    }
+  });
+
+  it("case 15: one machine that cannot be destroyed delays no other, and is tried less and less often", async () => {
+    const mayfly = createMayfly();
+    for (let number = 0; number < 10; number++) await put(mayfly, `m${number}`);
+    const stuck = servers(mayfly)[2]?.id;
+    mayfly.simulator.fault({
+      method: "DELETE",
+      path: `^/v1/servers/${stuck}$`,
+      times: 1000,
+      status: 500,
+      code: "server_error",
+      message: "no",
+    });
+    await minutes(mayfly, 1);
+    expect(servers(mayfly).map(({ id }) => id)).toEqual([stuck]);
+    await minutes(mayfly, 60);
+    const tries = mayfly.simulator.requests().filter(({ method }) => method === "DELETE").length - 9;
+    expect(tries).toBeGreaterThan(4);
+    expect(tries).toBeLessThan(12);
+    mayfly.simulator.clearFaults();
+    await minutes(mayfly, 16);
+    expect(servers(mayfly)).toEqual([]);
+  });
+
+  it("case 8: concludes nothing from an empty or failing list", async () => {
+    for (const fault of [
+      {
+        status: 200,
+        body: {
+          servers: [],
+          meta: {
+            pagination: { page: 1, per_page: 50, previous_page: null, next_page: null, last_page: 1, total_entries: 0 },
+          },
+        },
+      },
+      { status: 500, code: "server_error", message: "no" },
+      { drop: "before" as const },
+    ]) {
+      const mayfly = createMayfly();
+      await put(mayfly, "box");
+      mayfly.simulator.fault({ method: "GET", path: "^/v1/servers$", times: 1000, ...fault });
+      await mayfly.tick(NOW + 2 * MINUTE);
+      // Its id was asked for, which is proof enough: it is there and past its end.
+      expect(servers(mayfly)).toEqual([]);
+      await mayfly.bindings.DB.batch([
+        mayfly.bindings.DB.prepare("DELETE FROM machines"),
+        mayfly.bindings.DB.prepare("UPDATE locks SET held_until = 0"),
+      ]);
+    }
+  });
+
+  it("S10: a refused token is no proof of absence: the row stays, the sweep has failed and health will say so", async () => {
+    const mayfly = createMayfly();
+    await mayfly.tick();
+    await put(mayfly, "box");
+    mayfly.simulator.fault({
+      method: "GET",
+      path: ".*",
+      times: 1000,
+      status: 401,
+      code: "unauthorized",
+      message: "no",
+    });
+    await minutes(mayfly, 4);
+    expect(machineIn(await mayfly.send("GET", "/v1/machines/box")).status).toBe("creating");
+    expect(await mayfly.send("GET", "/healthz")).toMatchObject({ status: 503, body: { status: "red" } });
+    mayfly.simulator.clearFaults();
+    await minutes(mayfly, 10);
+    expect(servers(mayfly)).toEqual([]);
+    expect((await mayfly.send("GET", "/healthz")).status).toBe(200);
+  });
+
+  it("goes on where a sweep was cut off after it wrote its intent", async () => {
+    const mayfly = createMayfly();
+    await put(mayfly, "box");
+    await mayfly.store.machines.claimDestroy(
+      [{ uid: servers(mayfly)[0]?.labels?.["mayfly-uid"] ?? "", reason: "expired", expiresAt: NOW + MINUTE }],
+      NOW + MINUTE,
+    );
+    await mayfly.tick(NOW + 2 * MINUTE);
+    expect(servers(mayfly)).toEqual([]);
+    expect(machineIn(await mayfly.send("GET", "/v1/machines/box"))).toMatchObject({
+      status: "destroyed",
+      reason: "expired",
+    });
+  });
+});
