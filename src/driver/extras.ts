@@ -1,25 +1,36 @@
 import type { FirewallRule } from "../machine/firewall.ts";
 import type { Labels, Machine } from "../machine/machine.ts";
+import type { Resource } from "../machine/resource.ts";
 import type { Selector } from "../machine/selector.ts";
 import type { ServerType } from "../machine/server-type.ts";
 import type { Driver } from "./driver.ts";
 
-/** Keys that machines let in. Ids are the provider's. */
-export interface SshKeys {
-  /**
-   * Uploads a key under a name, or finds the one that is there: equal bytes under any name are `reused` (S98, S100), an equal
-   * name with other bytes is `name_taken` (S99). A reused key is left as it is, and is not ours to delete (S103, S104).
-   */
-  ensure(name: string, publicKey: string, labels: Labels): Promise<{ readonly id: string; readonly reused: boolean }>;
-  /** The ids of all keys that match every label. */
-  list(selector: Selector): Promise<string[]>;
-  /** Makes a key go away; one that is not there is success. Machines that run keep it. */
+/** One kind of what lies beside machines. Ids are the provider's. */
+export interface Resources {
+  /** All that match every label: all pages or an error (S106, S131, S144). */
+  list(selector: Selector): Promise<readonly Resource[]>;
+  /** Reads one. Absence is `not_found`, and nothing else ever is. */
+  get(id: string): Promise<Resource>;
+  /** Makes one go away; one that is not there is success (S105, S129, S136). */
   delete(id: string): Promise<void>;
 }
 
-/** Firewalls. Ids are the provider's; every list of machines may be empty, which asks nobody (S127). */
-export interface Firewalls {
-  /** Makes a firewall, applied to those machines from the start; answers its id. A taken name is `name_taken` (S119). */
+/** Keys that machines let in. Machines that run keep theirs when it is deleted. */
+export interface SshKeys extends Resources {
+  /**
+   * Uploads a key under a name, or finds the one that is there: equal bytes under any name are `reused` (S98, S100), an equal
+   * name with other bytes is `name_taken` (S99). A reused key is left as it is (S103).
+   */
+  ensure(
+    name: string,
+    publicKey: string,
+    labels: Labels,
+  ): Promise<{ readonly key: Resource; readonly reused: boolean }>;
+}
+
+/** Firewalls. One that is still applied cannot be deleted: `in_use` (S128). A list of machines may be empty, which asks nobody (S127). */
+export interface Firewalls extends Resources {
+  /** Makes a firewall, applied to those machines from the start. A taken name is `name_taken` (S119). */
   create(firewall: {
     readonly name: string;
     readonly rules: readonly FirewallRule[];
@@ -27,33 +38,25 @@ export interface Firewalls {
     readonly denyAll: boolean;
     readonly labels: Labels;
     readonly machineIds: readonly string[];
-  }): Promise<string>;
-  /** The ids of all firewalls that match every label. */
-  list(selector: Selector): Promise<string[]>;
-  /** Makes a firewall go away; one that is not there is success, one still applied is `in_use` (S128, S129). */
-  delete(id: string): Promise<void>;
+  }): Promise<Resource>;
   /** Applies it; where it is applied already that is success (S122). */
   apply(id: string, machineIds: readonly string[]): Promise<void>;
   /** Takes it off; where it was not applied that is success (S124). It may still be in use for a moment (S130). */
   remove(id: string, machineIds: readonly string[]): Promise<void>;
 }
 
-/** Private networks. Ids are the provider's, names are not unique. */
-export interface Networks {
+/** Private networks. Names are not unique. One is deleted whether machines are in it or not. */
+export interface Networks extends Resources {
   /**
-   * Makes a network with one subnet over all of its range, in the region's zone; answers its id. Where one has these labels' uid
-   * already, that is it: a repeat makes no second one (S132-S135).
+   * Makes a network with one subnet over all of its range, in the region's zone. Where one has these labels' uid already, that is
+   * it: a repeat makes no second one (S132-S135).
    */
   create(network: {
     readonly name: string;
     readonly ipRange: string;
     readonly region: string;
     readonly labels: Labels;
-  }): Promise<string>;
-  /** The ids of all networks that match every label. */
-  list(selector: Selector): Promise<string[]>;
-  /** Makes a network go away, machines in it or not; one that is not there is success (S136). */
-  delete(id: string): Promise<void>;
+  }): Promise<Resource>;
   /** Puts a machine into it; where it is in it already that is success, and every other refusal surfaces (S137, S138). */
   attach(id: string, machineId: string): Promise<void>;
   /** Leads traffic over a machine in it. The same route again is success, another gateway for it is `conflict` (S139-S142). */

@@ -113,9 +113,9 @@ export const isLaunchOver = (
   { launchDeadlineMs }: Pick<Rules, "launchDeadlineMs">,
 ): boolean => now > (row.triedAt ?? row.requestedAt) + launchDeadlineMs;
 
-/** Whether a machine carries our managed label and an installation of ours: all that may ever be touched (I2, P56). */
-export const isOurs = (machine: Machine, installations: readonly string[]): boolean =>
-  machine.labels[LABEL.managed] === "true" && installations.includes(machine.labels[LABEL.installation] ?? "");
+/** Whether labels are our managed one and an installation of ours: all that may ever be touched (I2, P56). */
+export const isOurs = ({ labels }: Pick<Machine, "labels">, installations: readonly string[]): boolean =>
+  labels[LABEL.managed] === "true" && installations.includes(labels[LABEL.installation] ?? "");
 
 /**
  * Whether a live machine is still the one a row was recorded for: managed, and of its uid, installation and, where known,

@@ -1,13 +1,18 @@
-import * as z from "zod";
+import type * as z from "zod";
 import { ANYWHERE, checkFirewall, type FirewallRule } from "../../machine/firewall.ts";
 import { DriverError, invalidInput } from "../driver.ts";
 import type { Firewalls } from "../extras.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
-import { deleteResource, listIds } from "./resources.ts";
-import { anyAnswer, withId } from "./schema.ts";
+import { answerOf, createResources, toResource, type Kind } from "./resources.ts";
+import { anyAnswer, firewall } from "./schema.ts";
 
-const answer = z.object({ firewall: withId });
+const FIREWALL: Kind<z.infer<typeof firewall>> = {
+  plural: "firewalls",
+  singular: "firewall",
+  shape: firewall,
+  machines: ({ applied_to }) => applied_to.flatMap((one) => (one === null ? [] : [one.server.id])),
+};
 
 /** Firewalls of a Hetzner Cloud project (S108-S131). */
 export function createFirewalls(call: Client): Firewalls {
@@ -19,7 +24,7 @@ export function createFirewalls(call: Client): Firewalls {
     machineIds: readonly string[],
   ) {
     const path = `/firewalls/${checkId(id, "id")}/actions/${action}`;
-    const body = { [key]: machineIds.map(toResource) };
+    const body = { [key]: machineIds.map(toTarget) };
     if (machineIds.length === 0) return;
     try {
       await call({ method: "POST", path, body, answer: anyAnswer });
@@ -29,6 +34,8 @@ export function createFirewalls(call: Client): Firewalls {
   }
 
   return {
+    ...createResources(call, FIREWALL),
+
     async create({ name, rules, denyAll, labels, machineIds }) {
       const checked = checkFirewall(name, rules, denyAll);
       if (!checked.ok) throw invalidInput(checked.problem);
@@ -36,20 +43,18 @@ export function createFirewalls(call: Client): Firewalls {
         name,
         labels,
         rules: rules.map(toRule),
-        ...(machineIds.length === 0 ? {} : { apply_to: machineIds.map(toResource) }),
+        ...(machineIds.length === 0 ? {} : { apply_to: machineIds.map(toTarget) }),
       };
-      return String((await call({ method: "POST", path: "/firewalls", body, answer })).firewall.id);
+      return toResource(FIREWALL, await call({ method: "POST", path: "/firewalls", body, answer: answerOf(FIREWALL) }));
     },
 
-    list: (selector) => listIds(call, "firewalls", selector),
-    delete: (id) => deleteResource(call, "firewalls", id),
     apply: (id, machineIds) => act(id, "apply_to_resources", "apply_to", machineIds),
     // The source's trap: this action's list has a name of its own (S125).
     remove: (id, machineIds) => act(id, "remove_from_resources", "remove_from", machineIds),
   };
 }
 
-const toResource = (machineId: string) => ({ type: "server", server: { id: Number(checkId(machineId)) } });
+const toTarget = (machineId: string) => ({ type: "server", server: { id: Number(checkId(machineId)) } });
 
 /** A rule as the API wants it: the addresses of its own side alone, anywhere by default, no port for icmp (S109-S113). */
 function toRule({ direction, protocol, port, ranges }: FirewallRule) {

@@ -1,26 +1,33 @@
-import * as z from "zod";
+import type * as z from "zod";
 import { LABEL, uidIn } from "../../machine/labels.ts";
 import type { Labels } from "../../machine/machine.ts";
 import { checkIpRange, checkRoute } from "../../machine/network.ts";
+import type { Resource } from "../../machine/resource.ts";
 import { DriverError, invalidInput } from "../driver.ts";
 import type { Networks } from "../extras.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
-import { deleteResource, listAll, listIds } from "./resources.ts";
+import { answerOf, createResources, listAll, toResource, type Kind } from "./resources.ts";
 import { anyAnswer, location, network } from "./schema.ts";
-import { toLabelSelector } from "./selector.ts";
 
-const answer = z.object({ network });
+const NETWORK: Kind<z.infer<typeof network>> = {
+  plural: "networks",
+  singular: "network",
+  shape: network,
+  machines: ({ servers }) => servers,
+};
+const answer = answerOf(NETWORK);
 
 /** Private networks of a Hetzner Cloud project (S132-S144). Their names are not unique: a uid label is what tells them apart. */
 export function createNetworks(call: Client): Networks {
+  const resources = createResources(call, NETWORK);
+
   /** The network that an earlier try made, if this one's uid label is on it (S135). */
-  async function made(labels: Labels): Promise<string | null> {
+  async function made(labels: Labels): Promise<Resource | null> {
     const uid = uidIn(labels);
     if (uid === "") return null;
-    const label_selector = toLabelSelector({ [LABEL.uid]: uid });
-    const [found] = await listAll(call, "networks", network, { label_selector });
-    return found ? String(found.id) : null;
+    const [found] = await resources.list({ [LABEL.uid]: uid });
+    return found ?? null;
   }
 
   /** A region's network zone, from the provider's own list and from no table of ours (S134). */
@@ -31,6 +38,8 @@ export function createNetworks(call: Client): Networks {
   }
 
   return {
+    ...resources,
+
     async create({ name, ipRange, region, labels }) {
       const range = checkIpRange(ipRange);
       if (!range.ok) throw invalidInput(range.problem);
@@ -39,7 +48,7 @@ export function createNetworks(call: Client): Networks {
       const subnet = { type: "cloud", ip_range: ipRange, network_zone: await zoneOf(region) };
       const body = { name, ip_range: ipRange, labels, subnets: [subnet] };
       try {
-        return String((await call({ method: "POST", path: "/networks", body, answer })).network.id);
+        return toResource(NETWORK, await call({ method: "POST", path: "/networks", body, answer }));
       } catch (error) {
         if (!(error instanceof DriverError) || !error.ambiguous) throw error;
         const after = await made(labels);
@@ -47,9 +56,6 @@ export function createNetworks(call: Client): Networks {
         return after;
       }
     },
-
-    list: (selector) => listIds(call, "networks", selector),
-    delete: (id) => deleteResource(call, "networks", id),
 
     async attach(id, machineId) {
       const path = `/servers/${checkId(machineId)}/actions/attach_to_network`;
@@ -63,7 +69,7 @@ export function createNetworks(call: Client): Networks {
 
     async addRoute(id, destination, gateway) {
       const path = `/networks/${checkId(id, "id")}`;
-      const shown = (await call({ method: "GET", path, absence: "not_found", answer })).network;
+      const shown = await call({ method: "GET", path, absence: "not_found", answer });
       const route = checkRoute(shown.ip_range, destination, gateway);
       if (!route.ok) throw invalidInput(route.problem);
       const there = shown.routes.find((one) => one.destination === destination);

@@ -2,9 +2,11 @@ import * as z from "zod";
 import { DriverError, isNotFound } from "../driver.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
-import { anyAnswer, withId } from "./schema.ts";
+import { anyAnswer } from "./schema.ts";
 import { toLabelSelector } from "./selector.ts";
-import type { Selector } from "../../machine/selector.ts";
+import { parseTimestamp } from "../../machine/age.ts";
+import type { Resource } from "../../machine/resource.ts";
+import type { Resources } from "../extras.ts";
 
 const PER_PAGE = 50;
 const MAX_PAGES = 200;
@@ -44,19 +46,63 @@ export async function listAll<T>(
   }
 }
 
-/** The ids, as text, of every resource of a kind that matches every label. */
-export async function listIds(call: Client, plural: Plural, selector: Selector): Promise<string[]> {
-  const label_selector = toLabelSelector(selector);
-  const found = await listAll(call, plural, withId, label_selector === "" ? {} : { label_selector });
-  return found.map(({ id }) => String(id));
+/** What every kind has, as the API shows it. */
+interface Shown {
+  readonly id: number;
+  readonly labels?: Resource["labels"] | null | undefined;
+  readonly created?: unknown;
 }
 
-/** Deletes a resource; one that is not there is success (S105, S129, S136). */
-export async function deleteResource(call: Client, plural: Plural, id: string): Promise<void> {
-  const path = `/${plural}/${checkId(id, "id")}`;
-  try {
-    await call({ method: "DELETE", path, absence: "not_found", answer: anyAnswer });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
+/** One kind of resource, which the API names so in the plural and in the singular. `machines` finds the servers that use one. */
+export interface Kind<T extends Shown> {
+  readonly plural: Plural;
+  readonly singular: string;
+  readonly shape: z.ZodType<T>;
+  readonly machines: (shown: T) => readonly number[];
+}
+
+/** A resource in our words. */
+export const toResource = <T extends Shown>({ machines }: Kind<T>, shown: T): Resource => ({
+  id: String(shown.id),
+  labels: shown.labels ?? {},
+  hasLabels: shown.labels !== undefined && shown.labels !== null,
+  createdAt: parseTimestamp(shown.created),
+  machineIds: machines(shown).map(String),
+});
+
+/** The answer that shows one of a kind. */
+export const answerOf = <T extends Shown>({ singular, shape }: Kind<T>): z.ZodType<T> =>
+  z.looseObject({}).transform((body, context): T => {
+    const parsed = shape.safeParse(body[singular]);
+    if (parsed.success) return parsed.data;
+    context.addIssue({ code: "custom", path: [singular], message: "cannot be read" });
+    return z.NEVER;
+  });
+
+/** What can be done with every kind. */
+export function createResources<T extends Shown>(call: Client, kind: Kind<T>): Resources {
+  const pathOf = (id: string): string => `/${kind.plural}/${checkId(id, "id")}`;
+  return {
+    async list(selector) {
+      const label_selector = toLabelSelector(selector);
+      const found = await listAll(call, kind.plural, kind.shape, label_selector === "" ? {} : { label_selector });
+      return found.map((shown) => toResource(kind, shown));
+    },
+
+    async get(id) {
+      const answer = answerOf(kind);
+      const found = toResource(kind, await call({ method: "GET", path: pathOf(id), absence: "not_found", answer }));
+      // What is done next is done to the id in the answer.
+      if (found.id === id) return found;
+      throw new DriverError("unexpected", `the provider's answer is about another of its ${kind.plural}`);
+    },
+
+    async delete(id) {
+      try {
+        await call({ method: "DELETE", path: pathOf(id), absence: "not_found", answer: anyAnswer });
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+    },
+  };
 }

@@ -94,17 +94,29 @@ export const serverType = z.object({
     .catch([]),
 });
 
-/** An SSH key, as far as it matters. */
-export const sshKey = z.object({ id, name: z.string(), public_key: z.string(), labels });
+/** What firewalls, networks and keys have in common. */
+const resource = z.object({ id, labels: labels.optional(), created: z.unknown().optional() });
 
-/** Whatever has an id. */
-export const withId = z.object({ id });
+/** An SSH key, as far as it matters. */
+export const sshKey = resource.extend({ name: z.string(), public_key: z.string() });
+
+/** A firewall, as far as it matters. What it is applied to by a label is somebody else's doing, and is told in a list of its own. */
+export const firewall = resource.extend({
+  applied_to: z
+    .array(
+      z
+        .object({ server: z.object({ id }) })
+        .nullable()
+        .catch(null),
+    )
+    .catch([]),
+});
 
 /** A network, as far as it matters. */
-export const network = z.object({
-  id,
+export const network = resource.extend({
   ip_range: z.string(),
   routes: z.array(z.object({ destination: z.string(), gateway: z.string() })),
+  servers: z.array(id).catch([]),
 });
 
 /** A location, as far as it matters. */

@@ -1,15 +1,15 @@
-import * as z from "zod";
+import type * as z from "zod";
 import { uidIn } from "../../machine/labels.ts";
 import type { Labels } from "../../machine/machine.ts";
 import { fingerprintOf, parsePublicKey, type PublicKey } from "../../machine/ssh-key.ts";
 import { DriverError, invalidInput } from "../driver.ts";
 import type { SshKeys } from "../extras.ts";
 import type { Client } from "./client.ts";
-import { deleteResource, listAll, listIds } from "./resources.ts";
+import { answerOf, createResources, listAll, toResource, type Kind } from "./resources.ts";
 import { sshKey } from "./schema.ts";
 
-const answer = z.object({ ssh_key: sshKey });
 type Key = z.infer<typeof sshKey>;
+const SSH_KEY: Kind<Key> = { plural: "ssh_keys", singular: "ssh_key", shape: sshKey, machines: () => [] };
 
 /** SSH keys of a Hetzner Cloud project, where both a name and a key's bytes are unique (S97-S107). */
 export function createSshKeys(call: Client): SshKeys {
@@ -18,7 +18,7 @@ export function createSshKeys(call: Client): SshKeys {
     const [same] = await listAll(call, "ssh_keys", sshKey, { fingerprint: await fingerprintOf(key) });
     if (same && isMaterial(same, key)) {
       const isOwn = uidIn(labels) !== "" && uidIn(same.labels ?? {}) === uidIn(labels);
-      return { id: String(same.id), reused: !isOwn };
+      return { key: toResource(SSH_KEY, same), reused: !isOwn };
     }
     const [named] = await listAll(call, "ssh_keys", sshKey, { name });
     if (named?.name === name) throw new DriverError("name_taken", "another key holds this name at the provider");
@@ -26,21 +26,20 @@ export function createSshKeys(call: Client): SshKeys {
   }
 
   return {
+    ...createResources(call, SSH_KEY),
+
     async ensure(name, publicKey, labels) {
       const key = parsePublicKey(publicKey);
       if (!key.ok) throw invalidInput(key.problem);
       try {
         const body = { name, public_key: publicKey.trim(), labels };
-        const { ssh_key: made } = await call({ method: "POST", path: "/ssh_keys", body, answer });
-        return { id: String(made.id), reused: false };
+        const made = await call({ method: "POST", path: "/ssh_keys", body, answer: answerOf(SSH_KEY) });
+        return { key: toResource(SSH_KEY, made), reused: false };
       } catch (error) {
         if (!(error instanceof DriverError) || (error.code !== "name_taken" && !error.ambiguous)) throw error;
         return resolve(name, key.value, labels, error);
       }
     },
-
-    list: (selector) => listIds(call, "ssh_keys", selector),
-    delete: (id) => deleteResource(call, "ssh_keys", id),
   };
 }
 

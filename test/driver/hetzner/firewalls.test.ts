@@ -41,7 +41,7 @@ function open() {
 describe("create", () => {
   it("S108: makes it with its rules and labels and answers its id; without machines there is no word of any", async () => {
     const { sim, firewalls, bodies } = open();
-    const id = await firewalls.create(plain("web"));
+    const { id } = await firewalls.create(plain("web"));
     expect(sim.state().firewalls).toMatchObject([{ id: Number(id), name: "web", labels: LABELS, applied_to: [] }]);
     expect(bodies[0]).not.toHaveProperty("apply_to");
   });
@@ -94,7 +94,7 @@ describe("apply and remove", () => {
   it("S122, S123, S124, S125: put it on and take it off, and either twice is success", async () => {
     const { sim, firewalls, server, pass } = open();
     const machine = server("box");
-    const id = await firewalls.create(plain("web"));
+    const { id } = await firewalls.create(plain("web"));
     const appliedTo = () => {
       pass(MINUTE);
       return sim.state().firewalls.map(({ applied_to }) => applied_to.length);
@@ -111,7 +111,7 @@ describe("apply and remove", () => {
 
   it("S126: what the provider refuses for another reason surfaces", async () => {
     const { sim, firewalls, server } = open();
-    const id = await firewalls.create(plain("web"));
+    const { id } = await firewalls.create(plain("web"));
     for (const code of ["firewall_managed_by_label_selector", "private_net_only_server"]) {
       sim.fault({ method: "POST", path: "apply_to_resources$", status: 422, code, message: "no" });
       expect((await failureOf(firewalls.apply(id, [server(`on-${code.length}`)]))).retryable).toBe(false);
@@ -134,16 +134,16 @@ describe("list and delete", () => {
   it("S131: names those with these labels, over all pages", async () => {
     const { firewalls } = open();
     const ids = [];
-    for (let number = 0; number < 51; number++) ids.push(await firewalls.create(plain(`f${number}`)));
+    for (let number = 0; number < 51; number++) ids.push((await firewalls.create(plain(`f${number}`))).id);
     await firewalls.create(plain("other", { labels: { team: "blue" } }));
-    expect(await firewalls.list({ team: "red" })).toEqual(ids);
+    expect((await firewalls.list({ team: "red" })).map(({ id }) => id)).toEqual(ids);
     expect(await firewalls.list({})).toHaveLength(52);
   });
 
   it("S128, S129, S130: one still applied is in use, which passes; one that is not there is success", async () => {
     const { sim, firewalls, server, pass } = open();
     const machine = server("box");
-    const id = await firewalls.create(plain("web", { machineIds: [machine] }));
+    const { id } = await firewalls.create(plain("web", { machineIds: [machine] }));
     pass(MINUTE);
     expect(await failureOf(firewalls.delete(id))).toMatchObject({ code: "in_use", retryable: true });
     await firewalls.remove(id, [machine]);

@@ -41,7 +41,7 @@ describe("create", () => {
       ["sin", "ap-southeast"],
     ] as const) {
       const { networks, only } = open();
-      const id = await networks.create({ ...NETWORK, region });
+      const { id } = await networks.create({ ...NETWORK, region });
       expect(only()).toMatchObject({
         id: Number(id),
         ip_range: NETWORK.ipRange,
@@ -64,8 +64,8 @@ describe("create", () => {
   it("S135: of a uid that has one already is that one, whether its answer was lost or not", async () => {
     const { sim, networks, only } = open();
     sim.fault({ ...CREATE, drop: "after" });
-    const id = await networks.create(NETWORK);
-    expect(await networks.create(NETWORK)).toBe(id);
+    const { id } = await networks.create(NETWORK);
+    expect((await networks.create(NETWORK)).id).toBe(id);
     expect(only()).toMatchObject({ id: Number(id) });
     sim.fault({ ...CREATE, drop: "before" });
     const other = { ...NETWORK, labels: { "mayfly-uid": "00000000-0000-4000-8000-000000000002" } };
@@ -77,7 +77,7 @@ describe("attach", () => {
   it("S137: puts a machine into it, and a second time is success", async () => {
     const { networks, server, only } = open();
     const machine = server("box");
-    const id = await networks.create(NETWORK);
+    const { id } = await networks.create(NETWORK);
     await networks.attach(id, machine);
     expect(only()).toMatchObject({ servers: [Number(machine)] });
     await networks.attach(id, machine);
@@ -91,7 +91,7 @@ describe("attach", () => {
     [409, "conflict", "conflict"],
   ])("S138: trap: %i %s is not success: the machine is not in the network", async (status, code, ours) => {
     const { sim, networks, server, only } = open();
-    const id = await networks.create(NETWORK);
+    const { id } = await networks.create(NETWORK);
     sim.fault({ method: "POST", path: "attach_to_network$", status, code, message: "no" });
     expect((await failureOf(networks.attach(id, server("box")))).code).toBe(ours);
     expect(only()).toMatchObject({ servers: [] });
@@ -103,7 +103,7 @@ describe("addRoute", () => {
 
   it("S139, S140: adds it once; the same again is success, another gateway for it a conflict", async () => {
     const { networks, only } = open();
-    const id = await networks.create(NETWORK);
+    const { id } = await networks.create(NETWORK);
     only();
     await networks.addRoute(id, ...route);
     const routes = [{ destination: "0.0.0.0/0", gateway: "10.0.0.2" }];
@@ -116,7 +116,7 @@ describe("addRoute", () => {
 
   it("S141: over an address that the provider keeps, or to the public, is refused here", async () => {
     const { sim, networks, only } = open();
-    const id = await networks.create(NETWORK);
+    const { id } = await networks.create(NETWORK);
     only();
     expect((await failureOf(networks.addRoute(id, "0.0.0.0/0", "10.0.0.1"))).problem?.field).toBe("gateway");
     expect((await failureOf(networks.addRoute(id, "8.8.8.0/24", "10.0.0.2"))).problem?.field).toBe("destination");
@@ -125,7 +125,7 @@ describe("addRoute", () => {
 
   it("S142: while another change runs is a conflict that passes", async () => {
     const { networks, only } = open();
-    const id = await networks.create(NETWORK);
+    const { id } = await networks.create(NETWORK);
     only();
     await networks.addRoute(id, "10.1.0.0/16", "10.0.0.2");
     expect(await failureOf(networks.addRoute(id, ...route))).toMatchObject({ code: "conflict", retryable: true });
@@ -148,8 +148,8 @@ describe("list and delete", () => {
     const { sim, networks, server, settle } = open();
     const ids = [];
     for (let number = 0; number < 51; number++)
-      ids.push(await networks.create({ ...NETWORK, labels: { team: "red" }, name: `n${number}` }));
-    expect(await networks.list({ team: "red" })).toEqual(ids);
+      ids.push((await networks.create({ ...NETWORK, labels: { team: "red" }, name: `n${number}` })).id);
+    expect((await networks.list({ team: "red" })).map(({ id }) => id)).toEqual(ids);
     expect(await networks.list({ team: "blue" })).toEqual([]);
     const [first = ""] = ids;
     await networks.attach(first, server("box"));

@@ -19,7 +19,10 @@ function open() {
 describe("ensure", () => {
   it("S97: uploads a new key with its labels, and answers its id", async () => {
     const { sim, sshKeys } = open();
-    const { id, reused } = await sshKeys.ensure("laptop", `${KEY} me@here\n`, LABELS);
+    const {
+      key: { id },
+      reused,
+    } = await sshKeys.ensure("laptop", `${KEY} me@here\n`, LABELS);
     expect(reused).toBe(false);
     expect(sim.state().ssh_keys).toMatchObject([{ id: Number(id), name: "laptop", labels: LABELS }]);
   });
@@ -28,14 +31,14 @@ describe("ensure", () => {
     const { sim, sshKeys } = open();
     const first = await sshKeys.ensure("laptop", KEY, LABELS);
     const again = await sshKeys.ensure("laptop", `${KEY} other@there`, { team: "blue" });
-    expect(again).toEqual({ id: first.id, reused: true });
+    expect(again).toEqual({ key: first.key, reused: true });
     expect(sim.state().ssh_keys).toMatchObject([{ labels: LABELS }]);
   });
 
   it("S100, S104: of the same key under another name is that key, and says that it is not ours", async () => {
     const { sim, sshKeys } = open();
     const first = await sshKeys.ensure("somebody-elses", KEY, {});
-    expect(await sshKeys.ensure("laptop", KEY, LABELS)).toEqual({ id: first.id, reused: true });
+    expect(await sshKeys.ensure("laptop", KEY, LABELS)).toEqual({ key: first.key, reused: true });
     expect(sim.state().ssh_keys).toHaveLength(1);
   });
 
@@ -59,7 +62,10 @@ describe("ensure", () => {
   it("whose answer is lost finds the key that was made, and knows it for its own", async () => {
     const { sim, sshKeys, posts } = open();
     sim.fault({ method: "POST", path: "ssh_keys$", drop: "after" });
-    const { id, reused } = await sshKeys.ensure("laptop", KEY, LABELS);
+    const {
+      key: { id },
+      reused,
+    } = await sshKeys.ensure("laptop", KEY, LABELS);
     expect([reused, posts()]).toEqual([false, 1]);
     expect(sim.state().ssh_keys).toMatchObject([{ id: Number(id) }]);
     sim.fault({ method: "POST", path: "ssh_keys$", drop: "before" });
@@ -77,12 +83,15 @@ describe("ensure", () => {
 describe("list and delete", () => {
   it("S105, S106: name the keys with these labels, and make one go away, twice", async () => {
     const { sim, sshKeys } = open();
-    const { id } = await sshKeys.ensure("laptop", KEY, LABELS);
+    const { key } = await sshKeys.ensure("laptop", KEY, LABELS);
     await sshKeys.ensure("other", OTHER, { team: "blue" });
-    expect(await sshKeys.list({ team: "red" })).toEqual([id]);
+    expect(key).toMatchObject({ labels: LABELS, hasLabels: true, createdAt: NOW, machineIds: [] });
+    expect(await sshKeys.list({ team: "red" })).toEqual([key]);
+    expect(await sshKeys.get(key.id)).toEqual(key);
     expect(await sshKeys.list({})).toHaveLength(2);
-    await sshKeys.delete(id);
-    await sshKeys.delete(id);
+    await sshKeys.delete(key.id);
+    await sshKeys.delete(key.id);
+    expect((await failureOf(sshKeys.get(key.id))).code).toBe("not_found");
     expect(sim.state().ssh_keys).toMatchObject([{ name: "other" }]);
     expect((await failureOf(sshKeys.delete("../1"))).code).toBe("invalid_input");
   });
