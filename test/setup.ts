@@ -14,6 +14,8 @@ const TABLES = [
   "tombstones",
   "catalogues",
   "cooldowns",
+  "resources",
+  "resource_uses",
   "locks",
 ];
 
@@ -21,6 +23,10 @@ beforeEach(async () => {
   await env.DB.batch([
     ...TABLES.map((table) => env.DB.prepare(`DELETE FROM ${table}`)),
     // Silent sweeps are a test's own subject; elsewhere they would make every create sweep.
-    env.DB.prepare("INSERT INTO locks (name, last_good_cron_at) VALUES ('sweep', 4102444800000)"),
+    // So would the hourly look at everything: it counts as made when a test's clock begins.
+    env.DB.prepare(
+      `INSERT INTO locks (name, last_good_cron_at, resources_listed_at)
+       VALUES ('sweep', 4102444800000, ${Date.UTC(2026, 10, 30, 12)})`,
+    ),
   ]);
 });

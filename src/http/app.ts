@@ -19,7 +19,9 @@ import { renewRoutes } from "./machines/renew.ts";
 import { HttpProblem, invalidField, problemResponse } from "./problem.ts";
 import type { AppEnv } from "./app-env.ts";
 import { openScope, type World } from "../world.ts";
+import { resourceRoutes } from "./resources/routes.ts";
 import { sweepRoutes } from "./sweeps.ts";
+import { tearDownRoute } from "./tear-down.ts";
 import { tokenRoutes } from "./tokens.ts";
 
 /** The whole HTTP side as one Hono app over a given world. */
@@ -54,6 +56,8 @@ export function createApp(world: World): OpenAPIHono<AppEnv> {
   readRoutes(app);
   renewRoutes(app);
   destroyRoutes(app);
+  resourceRoutes(app);
+  tearDownRoute(app);
   catalogueRoutes(app);
   sweepRoutes(app);
   tokenRoutes(app);

@@ -6,9 +6,13 @@ import { isLive, type Labels, type Machine, type MachineRow } from "../machine/m
 import { isUid } from "../machine/name.ts";
 import type { Candidate, MachineRequest, MachineSpec } from "../machine/spec.ts";
 import type { NewMachine } from "../store/machines.ts";
+import { attach, type AttachedIds } from "./attachments.ts";
 import { coolLast, COOL_DOWN_MS, isSamePair, outcomeOf, type TriedCandidate } from "./candidates.ts";
 import { isGone } from "./destroy.ts";
+import type { CreateCommand } from "./create.ts";
 import { refusalOf, type Deps, type Refusal } from "./lifecycle.ts";
+import type { ResourceDeps } from "./resources.ts";
+import { TRY_MS } from "./terms.ts";
 
 export type CreateResult =
   | {
@@ -28,27 +32,28 @@ export const done = (row: MachineRow, isNew: boolean, candidates: readonly Tried
 });
 export const refused = (refusal: Refusal): CreateResult => ({ ok: false, refusal });
 
-/** One try owns a row for this long: the create call's own time-out and what it takes to record the outcome. */
-export const TRY_MS = 30_000;
-
 /**
  * Tries to make a row's machine: each candidate once, in order, and only a definite refusal for shortage moves on to the next.
  * `resumed`: an earlier try may have had an effect that nobody saw, so no refusal of this one proves that there is none.
  */
 export async function attempt(
-  deps: Deps,
+  deps: ResourceDeps,
   row: NewMachine,
-  request: MachineRequest,
-  candidates: readonly Candidate[],
+  { request, candidates, attachments }: Pick<CreateCommand, "request" | "candidates" | "attachments">,
   resumed: boolean,
 ): Promise<CreateResult> {
   const { store, driver, now } = deps;
   const tried: TriedCandidate[] = [];
+  const attached = await attach(deps, row, attachments);
+  if (!attached.ok) {
+    await giveUp(deps, row, attached.refusal, !resumed);
+    return refused(attached.refusal);
+  }
   for (const candidate of await coolLast(deps, candidates)) {
     // The row owns each further try anew, and shows what is being tried.
     if (!(await store.machines.choose(row.uid, candidate, now(), now() + TRY_MS))) return refused(RELEASED);
     try {
-      const machine = await driver.create(specOf(row, { ...request, ...candidate }));
+      const machine = await driver.create(specOf(row, { ...request, ...candidate }, attached.ids));
       const isOpen = (one: Candidate) => ![candidate, ...tried].some((other) => isSamePair(other, one));
       const told = [
         ...tried,
@@ -66,15 +71,19 @@ export async function attempt(
       const held = error.existing && (await heldByOurs(deps, error.existing, row));
       if (held) return held;
       const refusal = refusalOf(error);
-      if (isDefinite(error, resumed)) await store.machines.fail([{ uid: row.uid, reason: refusal.code }], now());
-      else await store.machines.giveBack(row.uid, error.message, now());
+      await giveUp(deps, row, refusal, isDefinite(error, resumed));
       return refused(refusal);
     }
   }
   const refusal = noRoom(tried);
-  if (resumed) await store.machines.giveBack(row.uid, refusal.message, now());
-  else await store.machines.fail([{ uid: row.uid, reason: refusal.code }], now());
+  await giveUp(deps, row, refusal, !resumed);
   return refused(refusal);
+}
+
+/** A try is over: the row has failed where it is certain that nothing was made, else the next call or sweep goes on with it. */
+async function giveUp({ store, now }: Deps, row: NewMachine, refusal: Refusal, isCertain: boolean): Promise<void> {
+  if (isCertain) await store.machines.fail([{ uid: row.uid, reason: refusal.code }], now());
+  else await store.machines.giveBack(row.uid, refusal.message, now());
 }
 
 function noRoom(tried: readonly TriedCandidate[]): Refusal {
@@ -165,7 +174,7 @@ async function heldByOurs(
 
 const seconds = (milliseconds: number): string => String(Math.floor(milliseconds / 1000));
 
-function specOf(row: NewMachine, request: MachineRequest & Candidate): MachineSpec {
+function specOf(row: NewMachine, request: MachineRequest & Candidate, ids: AttachedIds): MachineSpec {
   const labels: Labels = {
     ...request.labels,
     [LABEL.managed]: "true",
@@ -177,7 +186,7 @@ function specOf(row: NewMachine, request: MachineRequest & Candidate): MachineSp
     [LABEL.max]: seconds(row.maxUntil),
     [LABEL.created]: seconds(row.requestedAt),
   };
-  return { ...request, name: row.providerName, labels, sshKeyIds: [], networkIds: [] };
+  return { ...request, ...ids, name: row.providerName, labels };
 }
 
 export const RELEASING: Refusal = {

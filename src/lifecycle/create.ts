@@ -1,20 +1,13 @@
 import { isLive, type MachineRow } from "../machine/machine.ts";
 import { providerName } from "../machine/name.ts";
+import type { Attachment } from "../machine/attachment.ts";
 import type { Candidate, MachineRequest } from "../machine/spec.ts";
 import type { NewMachine } from "../store/machines.ts";
-import { attempt, done, refused, RELEASING, TRY_MS, type CreateResult } from "./attempt.ts";
-import type { Deps, Refusal } from "./lifecycle.ts";
-
-/** What one create is made under. */
-export interface Terms {
-  readonly provider: string;
-  readonly installation: string;
-  /** Fingerprint of the provider credential. */
-  readonly credential: string;
-  readonly defaultTtlMs: number;
-  /** False while an admin holds the brake, or while this database belongs to another installation. */
-  readonly creates: boolean;
-}
+import { checkAttachments } from "./attachments.ts";
+import { attempt, done, refused, RELEASING, type CreateResult } from "./attempt.ts";
+import type { Refusal } from "./lifecycle.ts";
+import type { ResourceDeps } from "./resources.ts";
+import { CREATES_OFF, specMismatch, TRY_MS } from "./terms.ts";
 
 export interface CreateCommand {
   readonly owner: string;
@@ -22,6 +15,7 @@ export interface CreateCommand {
   readonly name: string;
   /** Valid by `checkRequest`. */
   readonly request: MachineRequest;
+  readonly attachments: readonly Attachment[];
   /** Server types and regions in order of preference, one at least. */
   readonly candidates: readonly [Candidate, ...Candidate[]];
   readonly specSha256: string;
@@ -40,10 +34,7 @@ export interface CreateCommand {
  * An ambiguous failure leaves the row `requested`: the same call again looks and tries once more under the same provider
  * name, which the provider itself refuses to double.
  */
-export async function createMachine(
-  deps: Deps & { readonly newUid: () => string; readonly terms: Terms },
-  command: CreateCommand,
-): Promise<CreateResult> {
+export async function createMachine(deps: ResourceDeps, command: CreateCommand): Promise<CreateResult> {
   const { store, terms } = deps;
   // Twice, because a row can appear, or end, between the look and the insert.
   for (let look = 0; look < 2; look++) {
@@ -53,6 +44,8 @@ export async function createMachine(
     const now = deps.now();
     const forbidden = await store.tombstones.until(command.owner, command.name, now);
     if (forbidden !== null) return refused(givenUp(forbidden - now));
+    const unknown = await checkAttachments(deps, command.owner, command.attachments);
+    if (unknown) return refused(unknown);
     const row: NewMachine = {
       uid: deps.newUid(),
       owner: command.owner,
@@ -71,34 +64,22 @@ export async function createMachine(
       maxUntil: now + deps.rules.maxAgeMs,
       keepOnFailureMs: command.keepOnFailureMs,
     };
-    if (await store.machines.insert(row, now + TRY_MS, command.requestId))
-      return attempt(deps, row, command.request, command.candidates, false);
+    if (await store.machines.insert(row, now + TRY_MS, command.requestId)) return attempt(deps, row, command, false);
   }
   return refused(RELEASING);
 }
 
-async function repeat(deps: Deps, row: MachineRow, command: CreateCommand): Promise<CreateResult> {
+async function repeat(deps: ResourceDeps, row: MachineRow, command: CreateCommand): Promise<CreateResult> {
   if (row.phase === "destroying" || row.expiresAt <= deps.now()) return refused(RELEASING);
   if (row.specSha256 !== command.specSha256) return refused(specMismatch(row.name));
   const now = deps.now();
   const mayTry = row.phase === "requested" && (await deps.store.machines.claimCreate(row.uid, now, now + TRY_MS));
-  return mayTry ? attempt(deps, row, command.request, command.candidates, true) : done(row, false);
+  return mayTry ? attempt(deps, row, command, true) : done(row, false);
 }
 
-const CREATES_OFF: Refusal = {
-  code: "creates_off",
-  message: "New machines are switched off here; those that exist are looked after as ever.",
-  next: "Ask an admin, or try later.",
-  retryAfterSeconds: 60,
-};
 const givenUp = (leftMs: number): Refusal => ({
   code: "released",
   message: "Its owner gave this name up before a machine had it.",
   next: "Nothing, if that was meant; else repeat the call when the tombstone has ended, or use another name.",
   retryAfterSeconds: Math.ceil(leftMs / 1000),
-});
-const specMismatch = (name: string): Refusal => ({
-  code: "spec_mismatch",
-  message: `The live machine ${name} was asked for with another body.`,
-  next: "Destroy it first, use another name, or repeat the first body.",
 });

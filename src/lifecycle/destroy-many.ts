@@ -28,6 +28,7 @@ export async function destroyMany(
   return { rows: marked, work: destroyInTurn(deps, marked.slice(0, AT_ONCE), order.requestId) };
 }
 
-async function destroyInTurn(deps: Deps, rows: readonly MachineRow[], requestId: string): Promise<void> {
+/** Destroys these one after the other, on their owner's word. */
+export async function destroyInTurn(deps: Deps, rows: readonly MachineRow[], requestId: string): Promise<void> {
   for (const row of rows) await destroyMachine(deps, row, requestId);
 }

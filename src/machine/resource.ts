@@ -61,6 +61,8 @@ export interface ResourceRow {
   readonly lastError: string | null;
 }
 
+export const isLiveResource = ({ phase }: ResourceRow): boolean => phase !== "deleted" && phase !== "failed";
+
 export type ResourceStatus = "creating" | "active" | "deleting" | "deleted" | "failed";
 
 /** How a row looks to its owner. */
@@ -84,8 +86,7 @@ export function isSameResource(row: ResourceRow, seen: Resource, rules: Pick<Rul
 const ID_PREFIXES: Readonly<Record<ResourceKind, string>> = { firewall: "fw_", network: "net_", ssh_key: "key_" };
 
 /** The id that callers see. No name can look like it: names have no underscore. */
-export const resourceId = ({ spec: { kind }, uid }: Pick<ResourceRow, "spec" | "uid">): string =>
-  ID_PREFIXES[kind] + uid;
+export const resourceId = (kind: ResourceKind, uid: string): string => ID_PREFIXES[kind] + uid;
 
 /** Reads `{name or id}` of one kind. */
 export function parseResourceRef(kind: ResourceKind, text: string, field = "ref"): Checked<Ref> {

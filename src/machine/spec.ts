@@ -1,4 +1,5 @@
 import { checkCallerLabels, checkProviderLabels } from "./labels.ts";
+import type { Attachment } from "./attachment.ts";
 import type { Labels } from "./machine.ts";
 import { checkName } from "./name.ts";
 import { invalid, valid, type Checked } from "./validation.ts";
@@ -19,6 +20,8 @@ export interface MachineSpec {
   readonly sshKeyIds: readonly string[];
   /** Provider ids. */
   readonly networkIds: readonly string[];
+  /** Provider ids. */
+  readonly firewallIds: readonly string[];
 }
 
 export const DEFAULT_IMAGE = "debian-12";
@@ -48,10 +51,11 @@ export interface MachineRequest {
 }
 
 /** Checks a caller's request by every rule that needs no provider. The first broken rule is named. */
-export function checkRequest(request: MachineRequest): Checked<MachineRequest> {
+export function checkRequest(request: MachineRequest, attachments: readonly Attachment[]): Checked<MachineRequest> {
   const labels = checkCallerLabels(request.labels);
   if (!labels.ok) return labels;
-  const common = checkCommon({ ...request, networkIds: [] });
+  const number = (kind: Attachment["kind"]): number => attachments.filter((one) => one.kind === kind).length;
+  const common = checkCommon(request, { networks: number("network"), firewalls: number("firewall") });
   return common.ok ? valid(request) : common;
 }
 
@@ -66,19 +70,25 @@ export function checkSpec(spec: MachineSpec): Checked<MachineSpec> {
   if (!labels.ok) return labels;
   if (!isProviderWord(spec.serverType)) return invalid("server_type", TOKEN_RULE);
   if (!isProviderWord(spec.region)) return invalid("region", TOKEN_RULE);
-  const common = checkCommon(spec);
+  const common = checkCommon(spec, { networks: spec.networkIds.length, firewalls: spec.firewallIds.length });
   return common.ok ? valid(spec) : common;
 }
 
-type Common = Omit<MachineRequest, "labels"> & { readonly networkIds: readonly string[] };
+type Common = Omit<MachineRequest, "labels">;
 
-function checkCommon(spec: Common): Checked<Common> {
+function checkCommon(spec: Common, attached: { networks: number; firewalls: number }): Checked<Common> {
   if (!TOKEN.test(spec.image)) return invalid("image", TOKEN_RULE);
   if (!spec.cloudInit.isWellFormed()) return invalid("cloud_init", "must be text that UTF-8 can hold");
   const bytes = new TextEncoder().encode(spec.cloudInit).byteLength;
   if (bytes > CLOUD_INIT_MAX_BYTES)
     return invalid("cloud_init", `must be at most ${CLOUD_INIT_MAX_BYTES} bytes of UTF-8, is ${bytes}`);
-  if (!spec.enableIpv4 && !spec.enableIpv6 && spec.networkIds.length === 0)
-    return invalid("enable_ipv6", "must be true when enable_ipv4 is false: nothing could reach the machine otherwise");
+  const isPublic = spec.enableIpv4 || spec.enableIpv6;
+  if (!isPublic && attached.networks === 0)
+    return invalid(
+      "enable_ipv6",
+      "must be true when enable_ipv4 is false and there is no network: nothing could reach the machine otherwise",
+    );
+  if (!isPublic && attached.firewalls > 0)
+    return invalid("firewalls", "must be left out where there is no public address: a firewall guards nothing else");
   return valid(spec);
 }

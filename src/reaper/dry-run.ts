@@ -1,5 +1,5 @@
 import { DriverError, type Driver } from "../driver/driver.ts";
-import type { Provider } from "../driver/extras.ts";
+import type { Provider, Resources } from "../driver/extras.ts";
 import type { Machine } from "../machine/machine.ts";
 import type { Meter } from "./budget.ts";
 
@@ -32,5 +32,23 @@ export function pretending({ driver, extras }: Provider, meter: Meter): Provider
   const relabel = async () => {
     meter.fetches += 1;
   };
-  return { driver: pretended, extras: extras.relabel ? { ...extras, relabel } : extras };
+  const { firewalls, networks, sshKeys } = extras;
+  return {
+    driver: pretended,
+    extras: {
+      ...extras,
+      ...(extras.relabel && { relabel }),
+      ...(firewalls && { firewalls: keeping(firewalls, meter) }),
+      ...(networks && { networks: keeping(networks, meter) }),
+      ...(sshKeys && { sshKeys: keeping(sshKeys, meter) }),
+    },
+  };
 }
+
+/** Resources that are read for real and none of which is deleted. */
+const keeping = <Kind extends Resources>(resources: Kind, meter: Meter): Kind => ({
+  ...resources,
+  async delete() {
+    meter.fetches += 1;
+  },
+});

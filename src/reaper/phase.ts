@@ -1,6 +1,7 @@
 import { DriverError } from "../driver/driver.ts";
 import type { Deps } from "../lifecycle/lifecycle.ts";
 import { StoreError } from "../store/db.ts";
+import type { SweepMemory } from "../store/lock.ts";
 import type { Store, StoreMode } from "../store/store.ts";
 import type { Budget, Meter, PLANS } from "./budget.ts";
 
@@ -16,6 +17,8 @@ export interface SweepDeps extends Omit<Deps, "store"> {
 /** What a phase works with. In a dry run driver and store only pretend to write, and nothing here knows the difference. */
 export interface PhaseDeps extends Deps {
   readonly budget: Budget;
+  /** What this sweep knows of those before it, and leaves to the next. */
+  readonly memory: SweepMemory;
   /** To be asked before each act: false once another sweep has taken over. */
   readonly mayGoOn: () => Promise<boolean>;
 }

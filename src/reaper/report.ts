@@ -1,4 +1,5 @@
 import { idOf } from "../machine/name.ts";
+import { resourceId, type ResourceKind } from "../machine/resource.ts";
 
 export interface SweepOrder {
   readonly startedBy: "cron" | "admin" | "create";
@@ -6,8 +7,10 @@ export interface SweepOrder {
   readonly dryRun: boolean;
 }
 
-/** What became of one machine that a phase looked at; under a dry run, what would have become of it. */
+/** What became of one machine, or one resource, that a phase looked at; under a dry run, what would have become of it. */
 export interface Item {
+  /** What it is where it is no machine. */
+  readonly kind?: ResourceKind;
   /** Null where the machine has no row, or nobody asked. */
   readonly uid: string | null;
   readonly providerId: string | null;
@@ -21,7 +24,7 @@ export interface Item {
 }
 
 export interface PhaseReport {
-  readonly phase: "expire" | "reap" | "settle";
+  readonly phase: "expire" | "reap" | "settle" | "leftovers";
   readonly items: readonly Item[];
   /** Why the phase as a whole could not run, or not to its end; null when it could. */
   readonly failure: string | null;
@@ -57,6 +60,12 @@ const OUTCOMES = ["destroyed", "kept", "alert", "error", "remaining", "unknown_a
 /** Of each outcome so many are named; the counts tell of all. A report must fit a row, however large the fleet. */
 const MOST_NAMED = 100;
 
+/** The id that callers know. */
+function idIn({ uid, kind }: Item): string | null {
+  if (uid === null) return null;
+  return kind === undefined ? idOf(uid) : resourceId(kind, uid);
+}
+
 /** A report in the words of the API. */
 export function reportJson(report: SweepReport) {
   const time = (at: number) => new Date(at).toISOString();
@@ -72,7 +81,7 @@ export function reportJson(report: SweepReport) {
         items
           .filter((item) => item.outcome === outcome)
           .slice(0, MOST_NAMED)
-          .map(({ uid, providerId, reason }) => ({ id: uid && idOf(uid), provider_id: providerId, reason }));
+          .map((item) => ({ id: idIn(item), provider_id: item.providerId, reason: item.reason }));
       return {
         phase,
         counts: Object.fromEntries(
@@ -98,12 +107,12 @@ export function logLines(report: SweepReport) {
   const alerts = report.phases.flatMap(({ phase, items }) =>
     items
       .filter(({ outcome }) => outcome === "alert")
-      .map(({ uid, providerId, reason }) => ({
+      .map((item) => ({
         event: "alert" as const,
         phase,
-        machine: uid && idOf(uid),
-        provider_id: providerId,
-        reason,
+        [item.kind ?? "machine"]: idIn(item),
+        provider_id: item.providerId,
+        reason: item.reason,
       })),
   );
   return [...alerts, { event: "sweep" as const, id: report.id, ...reportJson(report) }];

@@ -2,15 +2,17 @@
  * The reaper: one sweep a minute destroys what has passed its end. Its phases, each in a file of its own, are isolated from
  * one another and share the invocation's budget; what is left over the next sweep takes up, oldest first.
  *
- *   expire  rows whose end has come, found by D1
- *   reap    machines older than MAX_AGE, found at the provider: it needs no row and finds what D1 forgot
- *   settle  rows of a create or a destroy under way: followed to its end
+ *   expire     rows whose end has come, found by D1
+ *   reap       machines older than MAX_AGE, found at the provider: it needs no row and finds what D1 forgot
+ *   settle     rows of a create or a destroy under way: followed to its end
+ *   leftovers  firewalls, networks and keys that nobody uses any more: deleted
  */
 import { invalidInput } from "../driver/driver.ts";
 import { budgetOf, PLANS } from "./budget.ts";
 import { pretending } from "./dry-run.ts";
 import { StoreError } from "../store/db.ts";
 import { expire } from "./expire.ts";
+import { findEnded, leftovers } from "./leftovers.ts";
 import { messageOf, type PhaseDeps, type SweepDeps } from "./phase.ts";
 import { reapBlind } from "./reap-blind.ts";
 import { reap } from "./reap.ts";
@@ -25,8 +27,9 @@ const REPORT_EVERY_MS = 3_600_000;
 /** What each phase leaves to those after it at least; what it does not use itself passes on too. */
 const LEFT_BY = {
   expire: { fetches: 8, statements: 22 },
-  reap: { fetches: 4, statements: 17 },
-  settle: { fetches: 0, statements: 0 },
+  reap: { fetches: 4, statements: 16 },
+  settle: { fetches: 2, statements: 1 },
+  leftovers: { fetches: 0, statements: 0 },
 };
 /** The report and the release still have to be paid for. */
 const CLOSING_STATEMENTS = 2;
@@ -41,19 +44,17 @@ export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepRe
   const startedAt = wallNow();
   if (order.dryRun) {
     const store = openStore({ readOnly: true });
-    return run(deps, order, startedAt, { ...pretending(deps, meter), store, rules, now, mayGoOn: async () => true });
+    const memory = await orRefusal(store.lock.recall());
+    const pretended = { ...deps, ...pretending(deps, meter) };
+    if (memory instanceof StoreError) return runBlind(pretended, order, startedAt, memory);
+    return run(deps, order, startedAt, { ...pretended, store, rules, now, memory, mayGoOn: async () => true });
   }
 
   const { lock: locks, sweeps } = openStore();
-  let lock: Awaited<ReturnType<typeof locks.acquire>>;
-  try {
-    lock = await locks.acquire(deps.newUid(), startedAt, startedAt + LOCK_MS);
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    return runBlind(deps, order, startedAt, error);
-  }
+  const lock = await orRefusal(locks.acquire(deps.newUid(), startedAt, startedAt + LOCK_MS));
+  if (lock instanceof StoreError) return runBlind(deps, order, startedAt, lock);
   if (lock === null) return null;
-  const { fence, lastReportAt } = lock;
+  const { fence, lastReportAt, memory } = lock;
   const mayGoOn = holding((until) => locks.renew(fence, until), wallNow, startedAt);
   const { driver, extras } = deps;
   const report = await run(deps, order, startedAt, {
@@ -62,6 +63,7 @@ export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepRe
     extras,
     rules,
     now,
+    memory,
     mayGoOn,
   });
 
@@ -76,11 +78,22 @@ export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepRe
       error: report.phases.find(({ failure }) => failure !== null)?.failure ?? null,
       goodByCron: order.startedBy === "cron" && outcome !== "failed",
       reported: kept.value !== null,
+      memory,
     }),
   );
   const closingFailure = kept.failure ?? released.failure;
   const phases = report.phases.map((phase) => ({ ...phase, failure: phase.failure ?? closingFailure }));
   return { ...report, id: kept.value, phases };
+}
+
+/** What D1 answers, or its refusal. */
+async function orRefusal<T>(answer: Promise<T>): Promise<T | StoreError> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof StoreError) return error;
+    throw error;
+  }
 }
 
 /** What was done is done and is told, though D1 may not take it down; a lock that was not released ends by itself. */
@@ -107,6 +120,7 @@ async function runBlind(
     { phase: "expire", ...untried },
     await isolated("reap", () => reapUnder(cause, { driver, rules, now, budget })),
     { phase: "settle", ...untried },
+    { phase: "leftovers", ...untried },
   ];
   const { fetches, statements } = meter;
   return { ...order, id: null, scheduledAt: now(), startedAt, finishedAt: wallNow(), phases, fetches, statements };
@@ -163,10 +177,13 @@ async function run(
       statements: limit.statements - CLOSING_STATEMENTS - LEFT_BY[name].statements,
     }),
   });
+  // What nobody uses is found before machines die, so that what they used goes with a later sweep, and a dry run can foretell it.
+  const ended = await findEnded(phase("leftovers"));
   const expired = await isolated("expire", () => expire(phase("expire")));
   const isInDoubt = expired.failure !== null && expired.items.length === 0;
   const reaped = await isolated("reap", () => reapAsItCan(phase("reap"), isInDoubt));
-  const phases = [expired, reaped, await isolated("settle", () => settle(phase("settle")))];
+  const settled = await isolated("settle", () => settle(phase("settle")));
+  const phases = [expired, reaped, settled, await isolated("leftovers", () => leftovers(phase("leftovers"), ended))];
   const { fetches, statements } = meter;
   return { ...order, id: null, scheduledAt: now(), startedAt, finishedAt: wallNow(), phases, fetches, statements };
 }

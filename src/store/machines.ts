@@ -150,7 +150,7 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
       uid: string,
       found: { uid: string; requestedAt: number; expiresAt: number; maxUntil: number },
     ): Promise<MachineRow | null> {
-      const rows = await db.rows(
+      const [rows] = await db.batch([
         sql(
           `UPDATE OR IGNORE machines SET uid = ?2, requested_at = ?3, expires_at = ?4, max_until = ?5, label_expires_at = ?4
            WHERE uid = ?1 AND phase = 'requested' RETURNING *`,
@@ -160,8 +160,13 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
           found.expiresAt,
           found.maxUntil,
         ),
-      );
-      return parseFirst(machineRow, rows);
+        sql(
+          "UPDATE OR IGNORE resource_uses SET machine_uid = ?2 WHERE machine_uid = ?1 AND changes() > 0",
+          uid,
+          found.uid,
+        ),
+      ]);
+      return parseFirst(machineRow, rows ?? []);
     },
 
     /**

@@ -4,6 +4,7 @@ import { openSql } from "./db.ts";
 import { createLockStore, whileFenced } from "./lock.ts";
 import { createMachineStore } from "./machines.ts";
 import { createReapFailureStore } from "./reap-failures.ts";
+import { createResourceStore } from "./resources.ts";
 import { createSettingStore } from "./settings.ts";
 import { createSweepStore } from "./sweeps.ts";
 import { createTombstoneStore } from "./tombstones.ts";
@@ -25,6 +26,7 @@ export function openStore(
   return {
     machines: createMachineStore(sql, guard, readOnly),
     reapFailures: createReapFailureStore(sql, guard),
+    resources: createResourceStore(sql, guard, readOnly),
     lock: createLockStore(sql),
     sweeps: createSweepStore(sql),
     tokens: createTokenStore(sql),

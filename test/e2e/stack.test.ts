@@ -51,7 +51,12 @@ describe("the built Worker in workerd, with D1 and the simulator on real sockets
     await call(stack, "PUT", "/v1/machines/a", { ...BODY, ttl: "60s" });
     expect(await stack.tick(Date.now() + 2 * MINUTE_MS)).toMatchObject({
       outcome: "ok",
-      phases: [{ phase: "expire", destroyed: [{ reason: "expired" }] }, { phase: "reap" }, { phase: "settle" }],
+      phases: [
+        { phase: "expire", destroyed: [{ reason: "expired" }] },
+        { phase: "reap" },
+        { phase: "settle" },
+        { phase: "leftovers" },
+      ],
     });
     expect(controlsOf(stack).state().servers).toEqual([]);
     const healthz = await fetch(`${stack.url}/healthz`);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BODY, createMayfly, type Mayfly } from "../mayfly.ts";
+import { KEY_A } from "../simulator/sample-keys.ts";
 
 /** Refused by us alone: no provider call, no row, and a problem that says what to mend. */
 async function expectRefused(
@@ -85,9 +86,34 @@ describe("a body that cannot be used", () => {
     ["a flag that is none", { ...BODY, enable_ipv4: "no" }, "enable_ipv4"],
     ["a misspelt field", { ...BODY, TTL: "10m" }, "TTL"],
     ["a field of another cloud", { ...BODY, location: "fsn1" }, "location"],
-    ["keys, which come later", { ...BODY, ssh_keys: ["a"] }, "ssh_keys"],
-    ["networks, which come later", { ...BODY, networks: [] }, "networks"],
-    ["firewalls, which come later", { ...BODY, firewalls: [] }, "firewalls"],
+    ["a key that is none", { ...BODY, ssh_keys: ["ssh-ed25519 AAAA me"] }, "ssh_keys.0"],
+    ["a key by a name that nobody can have", { ...BODY, ssh_keys: ["Me"] }, "ssh_keys.0"],
+    ["a key that its owner has not", { ...BODY, ssh_keys: ["mine"] }, "ssh_keys.0"],
+    ["eleven keys", { ...BODY, ssh_keys: Array.from({ length: 11 }, () => "a") }, "ssh_keys"],
+    ["a firewall without a rule", { ...BODY, firewalls: [{ rules: [] }] }, "firewalls.0.rules"],
+    ["a firewall of another's id", { ...BODY, firewalls: ["key_1"] }, "firewalls.0"],
+    [
+      "a rule with the addresses of the other side",
+      { ...BODY, firewalls: [{ rules: [{ direction: "in", protocol: "icmp", destination_ips: [] }] }] },
+      "firewalls.0.rules.0.destination_ips",
+    ],
+    [
+      "a rule with an address that is none",
+      { ...BODY, firewalls: [{ rules: [{ direction: "out", protocol: "icmp", destination_ips: ["x"] }] }] },
+      "firewalls.0.rules.0.destination_ips",
+    ],
+    ["a network that is public", { ...BODY, networks: [{ ip_range: "8.8.8.0/24" }] }, "networks.0.ip_range"],
+    ["four networks", { ...BODY, networks: ["a", "b", "c", "d"] }, "networks"],
+    [
+      "nine things to be made with it",
+      { ...BODY, networks: [], firewalls: [], ssh_keys: Array.from({ length: 9 }, () => KEY_A) },
+      "ssh_keys.8",
+    ],
+    [
+      "a firewall where nothing is public",
+      { ...BODY, enable_ipv4: false, enable_ipv6: false, networks: ["a"], firewalls: ["b"] },
+      "firewalls",
+    ],
     ["an arch beside a type", { ...BODY, arch: "arm64" }, "arch"],
     ["an arch that is none", { region: "fsn1", arch: "x86" }, "arch"],
     ["an arch without a region", { arch: "arm64" }, "region"],

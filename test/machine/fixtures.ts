@@ -110,6 +110,7 @@ export const specOf = (change: Partial<MachineSpec> = {}): MachineSpec => ({
   enableIpv6: true,
   sshKeyIds: [],
   networkIds: [],
+  firewallIds: [],
   ...change,
 });
 

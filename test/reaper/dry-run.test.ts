@@ -59,8 +59,7 @@ it("a dry run and the sweep after it name the same machines with the same reason
       expect(await rows()).toBe(rowsBefore);
       const real = await mayfly.tick();
       expect(decided(real)).toEqual(decided(dry));
-      // The lock alone costs the real one a statement more.
-      expect([real?.fetches, real?.statements]).toEqual([dry?.fetches, (dry?.statements ?? 0) + 1]);
+      expect([real?.fetches, real?.statements]).toEqual([dry?.fetches, dry?.statements]);
     },
   );
   await fc.assert(property, { numRuns: 25 });

@@ -28,17 +28,18 @@ describe("a sweep", () => {
       { phase: "expire", items: [], failure: "the database does not answer" },
       { phase: "reap", items: [{ outcome: "destroyed" }] },
       { phase: "settle", failure: null },
+      { phase: "leftovers", failure: "the database does not answer" },
     ]);
     expect(servers(mayfly).map(({ name }) => name)).not.toContain("forgotten");
   });
 
   it("to which D1 grants the lock and then refuses all rows still ends what is overdue by the provider alone", async () => {
     const mayfly = createMayfly();
-    mayfly.configure({ DB: refusing(mayfly.bindings.DB, /machines|reap_failures/) });
+    mayfly.configure({ DB: refusing(mayfly.bindings.DB, /machines|reap_failures|resources/) });
     mayfly.simulator.addServer({ name: "forgotten", labels: OURS, created: ago(25 * HOUR) });
     mayfly.simulator.addServer({ name: "young", labels: OURS, created: ago(23 * HOUR) });
     const report = await mayfly.tick();
-    expect(report?.phases.map(({ failure }) => failure)).toEqual(Array(3).fill("the database does not answer"));
+    expect(report?.phases.map(({ failure }) => failure)).toEqual(Array(4).fill("the database does not answer"));
     expect(servers(mayfly).map(({ name }) => name)).toEqual(["young"]);
   });
 
@@ -88,7 +89,7 @@ describe("a sweep", () => {
     mayfly.configure({ DB: refusing(mayfly.bindings.DB, /INTO sweeps/) });
     mayfly.advance(2 * MINUTE);
     const report = await mayfly.tick();
-    expect(report).toMatchObject({ id: null, phases: [{ items: [{ reason: "expired" }] }, {}, {}] });
+    expect(report).toMatchObject({ id: null, phases: [{ items: [{ reason: "expired" }] }, {}, {}, {}] });
     expect(report?.phases.map(({ failure }) => failure)).toContain("the database does not answer");
     expect(await mayfly.tick()).not.toBeNull();
   });
@@ -110,7 +111,7 @@ describe("a sweep", () => {
     for (let minute = 1; minute <= 59; minute++) {
       mayfly.advance(MINUTE);
       const report = await mayfly.tick();
-      expect(report).toMatchObject({ id: null, fetches: 1, statements: 3 });
+      expect(report).toMatchObject({ id: null, fetches: 1, statements: 4 });
     }
     mayfly.advance(MINUTE);
     expect((await mayfly.tick())?.id).toBeGreaterThan(0);
@@ -129,7 +130,12 @@ describe("a sweep", () => {
     expect((await mayfly.send("GET", "/v1/sweeps")).body).toMatchObject({ sweeps: [] });
     const real = await mayfly.send("POST", "/v1/sweeps");
     const destroyed = {
-      phases: [{ destroyed: [{ reason: "expired" }] }, { destroyed: [{ reason: "max_age" }] }, { phase: "settle" }],
+      phases: [
+        { destroyed: [{ reason: "expired" }] },
+        { destroyed: [{ reason: "max_age" }] },
+        { phase: "settle" },
+        { phase: "leftovers" },
+      ],
     };
     expect(dry.body).toMatchObject({ sweep: { id: null, dry_run: true, ...destroyed } });
     expect(real.body).toMatchObject({ sweep: { dry_run: false, started_by: "admin", ...destroyed } });

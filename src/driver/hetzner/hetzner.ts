@@ -148,7 +148,12 @@ function createBody(spec: MachineSpec) {
     labels: spec.labels,
     public_net: { enable_ipv4: spec.enableIpv4, enable_ipv6: spec.enableIpv6 },
     ...(spec.cloudInit === "" ? {} : { user_data: spec.cloudInit }),
-    ...(spec.sshKeyIds.length === 0 ? {} : { ssh_keys: spec.sshKeyIds.map((id) => Number(checkId(id, "ssh_keys"))) }),
-    ...(spec.networkIds.length === 0 ? {} : { networks: spec.networkIds.map((id) => Number(checkId(id, "networks"))) }),
+    ...whereAny("ssh_keys", spec.sshKeyIds, Number),
+    ...whereAny("networks", spec.networkIds, Number),
+    ...whereAny("firewalls", spec.firewallIds, (id) => ({ firewall: Number(id) })),
   };
 }
+
+/** A list of ids as the API wants it; nothing at all where it is empty. */
+const whereAny = (field: string, ids: readonly string[], shape: (id: string) => unknown) =>
+  ids.length === 0 ? {} : { [field]: ids.map((id) => shape(checkId(id, field))) };

@@ -1,10 +1,12 @@
 import * as z from "zod";
 import { sha256Hex } from "../../auth/hash.ts";
 import type { Config } from "../../config.ts";
+import type { Attachment } from "../../machine/attachment.ts";
 import { formatDuration, parseDuration } from "../../machine/duration.ts";
 import { checkRequest, DEFAULT_IMAGE, TOKEN_RULE, type MachineRequest } from "../../machine/spec.ts";
 import { invalidField } from "../problem.ts";
 import { duration, providerWord } from "../schemas.ts";
+import { attachmentFields, parseAttachments } from "./attachments.ts";
 
 const MOST_CHOICES = 6;
 const choicesRule = `must be a name, or a list of 1 to ${MOST_CHOICES} names in order of preference`;
@@ -27,12 +29,14 @@ export const machineBody = z.strictObject({
   enable_ipv4: z.boolean().optional(),
   enable_ipv6: z.boolean().optional(),
   keep_on_failure: duration.optional().meta({ example: "2h" }),
+  ...attachmentFields,
 });
 
 export type MachineBody = z.infer<typeof machineBody>;
 
 export interface ParsedBody {
   readonly request: MachineRequest;
+  readonly attachments: readonly Attachment[];
   /** In order of preference; `serverTypes` is empty where `arch` alone decides. */
   readonly asked: { readonly serverTypes: string[]; readonly regions: string[]; readonly arch: string | null };
   readonly ttlMs: number | null;
@@ -50,13 +54,17 @@ export async function parseMachineBody(body: MachineBody, config: Pick<Config, "
     throw invalidField("server_type", "is required, unless `arch` says what to pick from");
   if (server_type !== undefined && arch !== undefined)
     throw invalidField("arch", "must be left out where server_type is given: a type has its own");
-  const checked = checkRequest({
-    image: image === undefined ? DEFAULT_IMAGE : String(image),
-    cloudInit: cloud_init ?? "",
-    labels: labels ?? {},
-    enableIpv4: enable_ipv4 ?? true,
-    enableIpv6: enable_ipv6 ?? true,
-  });
+  const attachments = parseAttachments(body, region[0] ?? "");
+  const checked = checkRequest(
+    {
+      image: image === undefined ? DEFAULT_IMAGE : String(image),
+      cloudInit: cloud_init ?? "",
+      labels: labels ?? {},
+      enableIpv4: enable_ipv4 ?? true,
+      enableIpv6: enable_ipv6 ?? true,
+    },
+    attachments,
+  );
   if (!checked.ok) throw invalidField(checked.problem.field, checked.problem.rule);
   const ttlMs = parseLife("ttl", ttl, config);
   const keepOnFailureMs = parseLife("keep_on_failure", keep_on_failure, config);
@@ -71,10 +79,12 @@ export async function parseMachineBody(body: MachineBody, config: Pick<Config, "
     enable_ipv4,
     enable_ipv6,
     keep_on_failure,
+    // Left out where there is none, so that bodies from before these fields keep their hash.
+    ...(attachments.length === 0 ? [] : [attachments]),
   ];
   const specSha256 = await sha256Hex(JSON.stringify(normal.map((value) => value ?? null)));
   const asked = { serverTypes: server_type ?? [], regions: region, arch: arch ?? null };
-  return { request: checked.value, asked, ttlMs, keepOnFailureMs, specSha256 };
+  return { request: checked.value, attachments, asked, ttlMs, keepOnFailureMs, specSha256 };
 }
 
 /** A length of life that a caller asks for; null where it does not. */

@@ -1,10 +1,8 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import * as z from "zod";
-import { sha256Hex } from "../../auth/hash.ts";
 import { createMachine } from "../../lifecycle/create.ts";
 import { candidatesOf } from "../../lifecycle/candidates.ts";
-import { claimInstallation } from "../../lifecycle/installation.ts";
 import { waitWhileCreating } from "../../lifecycle/refresh.ts";
 import { checkName, idOf } from "../../machine/name.ts";
 import { silenceOf } from "../../reaper/health.ts";
@@ -14,6 +12,7 @@ import { needsBody } from "../body.ts";
 import { json, problems } from "../openapi.ts";
 import { invalidField, problemOf } from "../problem.ts";
 import { wait } from "../schemas.ts";
+import { termsOf } from "../terms.ts";
 import { machineBody, parseMachineBody, type MachineBody } from "./body.ts";
 import { candidate, candidateJson, machineJson, toJson } from "./json.ts";
 import { ownerQuery } from "./shapes.ts";
@@ -68,27 +67,27 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
   const { config, store, world } = scope;
   const principal = c.get("principal");
   const owner = ownerFor(principal, asked.owner);
-  const { request, asked: preferences, ttlMs, keepOnFailureMs, specSha256 } = await parseMachineBody(sent, config);
-  const stranger = await claimInstallation(store, config.installations);
-  if (stranger) throw problemOf(stranger);
+  const {
+    request,
+    attachments,
+    asked: preferences,
+    ttlMs,
+    keepOnFailureMs,
+    specSha256,
+  } = await parseMachineBody(sent, config);
+  const terms = await termsOf(store, config);
   const warning = await sweepIfSilent(c, scope);
 
   const choice = await candidatesOf(scope, config.provider, preferences);
   if (!choice.ok) throw problemOf(choice.refusal);
   const { candidates } = choice;
-  const terms = {
-    provider: config.provider,
-    installation: config.installations[0],
-    credential: (await sha256Hex(config.hcloudToken)).slice(0, 16),
-    defaultTtlMs: config.defaultTtlMs,
-    creates: config.creates,
-  };
   const account = owner === principal.owner ? principal.account : owner;
   const command = {
     owner,
     account,
     name,
     request,
+    attachments,
     candidates,
     specSha256,
     ttlMs,

@@ -53,6 +53,7 @@ export const spec = (over: Partial<MachineSpec> = {}): MachineSpec => ({
   enableIpv6: true,
   sshKeyIds: [],
   networkIds: [],
+  firewallIds: [],
   ...over,
 });
 

@@ -1,0 +1,59 @@
+import * as z from "zod";
+import { MOST_ATTACHED, MOST_MADE_WITH, type Attachment } from "../../machine/attachment.ts";
+import type { ResourceKind, ResourceSpec } from "../../machine/resource.ts";
+import { invalidField } from "../problem.ts";
+import { firewallFields, firewallSpec, networkFields, networkSpec, sshKeySpec } from "../resources/specs.ts";
+import { refIn } from "../resources/whose.ts";
+
+const most = (number: number) => `must be at most ${number}`;
+const choice = <Inline extends z.ZodType>(inline: Inline, rule: string) => z.union([z.string(), inline], rule);
+
+/** The fields of a create that say what a machine is to use. */
+export const attachmentFields = {
+  ssh_keys: z
+    .array(z.string("must be a name, an id or a public key"))
+    .max(MOST_ATTACHED.ssh_key, most(MOST_ATTACHED.ssh_key))
+    .optional()
+    .meta({ description: "names or ids of keys of yours, or public keys, which go with the machine" }),
+  firewalls: z
+    .array(choice(z.strictObject(firewallFields), "must be a name, an id or {rules, deny_all}"))
+    .max(MOST_ATTACHED.firewall, most(MOST_ATTACHED.firewall))
+    .optional(),
+  networks: z
+    .array(choice(z.strictObject(networkFields), "must be a name, an id or {ip_range}"))
+    .max(MOST_ATTACHED.network, most(MOST_ATTACHED.network))
+    .optional(),
+};
+
+type Fields = z.infer<z.ZodObject<typeof attachmentFields>>;
+
+/** What a machine is to use, in the domain's words. `region` is where a network would be made with it. */
+export function parseAttachments({ ssh_keys, firewalls, networks }: Fields, region: string): Attachment[] {
+  const named = (kind: ResourceKind, field: string, text: string): Attachment => ({
+    field,
+    kind,
+    by: "ref",
+    ref: refIn(kind, text, field),
+  });
+  const made = (field: string, spec: ResourceSpec): Attachment => ({ field, kind: spec.kind, by: "spec", spec });
+
+  const all: Attachment[] = [];
+  for (const [index, text] of (ssh_keys ?? []).entries()) {
+    const field = `ssh_keys.${index}`;
+    // No name and no id has a space, and every public key has one.
+    const isKey = text.trim().includes(" ");
+    all.push(isKey ? made(field, sshKeySpec(text.trim(), field)) : named("ssh_key", field, text));
+  }
+  for (const [index, one] of (firewalls ?? []).entries()) {
+    const field = `firewalls.${index}`;
+    all.push(typeof one === "string" ? named("firewall", field, one) : made(field, firewallSpec(one, `${field}.`)));
+  }
+  for (const [index, one] of (networks ?? []).entries()) {
+    const field = `networks.${index}`;
+    if (typeof one === "string") all.push(named("network", field, one));
+    else all.push(made(field, networkSpec(one.ip_range, region, `${field}.ip_range`)));
+  }
+  const [beyond] = all.filter(({ by }) => by === "spec").slice(MOST_MADE_WITH);
+  if (beyond === undefined) return all;
+  throw invalidField(beyond.field, `must be created before: at most ${MOST_MADE_WITH} are made with a machine`);
+}

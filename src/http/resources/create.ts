@@ -1,0 +1,81 @@
+import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import * as z from "zod";
+import { createResource } from "../../lifecycle/resources.ts";
+import { resourceId, type ResourceKind, type ResourceSpec } from "../../machine/resource.ts";
+import { checkName } from "../../machine/name.ts";
+import type { AppEnv } from "../app-env.ts";
+import { needsBody } from "../body.ts";
+import { parseLife } from "../machines/body.ts";
+import { ownerQuery } from "../machines/shapes.ts";
+import { ownerFor } from "../machines/whose.ts";
+import { json, problems } from "../openapi.ts";
+import { invalidField, problemOf } from "../problem.ts";
+import { duration, providerWord } from "../schemas.ts";
+import { termsOf } from "../terms.ts";
+import { oneOf, PLURALS } from "./json.ts";
+import { wrapped } from "./answers.ts";
+import { firewallFields, firewallSpec, networkFields, networkSpec, sshKeySpec } from "./specs.ts";
+
+const common = { name: z.string().meta({ example: "ci" }), ttl: duration.optional().meta({ example: "2h" }) };
+const sshKeyBody = z.strictObject({ ...common, public_key: z.string() });
+const firewallBody = z.strictObject({ ...common, ...firewallFields });
+const networkBody = z.strictObject({ ...common, ...networkFields, region: providerWord.meta({ example: "fsn1" }) });
+
+const routeOf = <Body extends z.ZodType>(kind: ResourceKind, schema: Body) =>
+  createRoute({
+    method: "post",
+    path: `/v1/${PLURALS[kind]}`,
+    summary: `Create a ${kind} under your own name for it; a repeat is the same one`,
+    middleware: needsBody,
+    request: { query: ownerQuery, body: { content: { "application/json": { schema } }, required: true } },
+    responses: {
+      200: json(oneOf(kind), "A repeat: the one that is there"),
+      201: json(oneOf(kind), "A new one"),
+      ...problems,
+    },
+  });
+const sshKey = routeOf("ssh_key", sshKeyBody);
+const firewall = routeOf("firewall", firewallBody);
+const network = routeOf("network", networkBody);
+
+/** `POST /v1/ssh_keys`, `POST /v1/firewalls` and `POST /v1/networks`. */
+export function createResourceRoutes(app: OpenAPIHono<AppEnv>): void {
+  app.openapi(sshKey, async (c) => {
+    const body = c.req.valid("json");
+    return create(c, c.req.valid("query").owner, body, () => sshKeySpec(body.public_key, "public_key"));
+  });
+  app.openapi(firewall, async (c) => {
+    const body = c.req.valid("json");
+    return create(c, c.req.valid("query").owner, body, () => firewallSpec(body));
+  });
+  app.openapi(network, async (c) => {
+    const body = c.req.valid("json");
+    return create(c, c.req.valid("query").owner, body, () => networkSpec(body.ip_range, body.region, "ip_range"));
+  });
+}
+
+async function create(
+  c: Context<AppEnv>,
+  asked: string | undefined,
+  { name, ttl }: { name: string; ttl?: string | undefined },
+  specOf: () => ResourceSpec,
+) {
+  const scope = c.get("scope");
+  const { world, config, store } = scope;
+  const owner = ownerFor(c.get("principal"), asked);
+  const checked = checkName(name);
+  if (!checked.ok) throw invalidField(checked.problem.field, checked.problem.rule);
+  const spec = specOf();
+  const ttlMs = parseLife("ttl", ttl, config) ?? config.defaultTtlMs;
+  const terms = await termsOf(store, config);
+  const command = { owner, name, spec, ttlMs, machineUid: null };
+  // A caller that hangs up changes nothing: what was begun is finished and recorded.
+  const work = createResource({ ...scope, newUid: world.newUid, terms }, command);
+  c.executionCtx.waitUntil(work);
+  const result = await work;
+  if (!result.ok) throw problemOf(result.refusal);
+  c.set("outcome", result.isNew ? "created" : "repeated");
+  c.header("Location", `/v1/${PLURALS[spec.kind]}/${resourceId(spec.kind, result.row.uid)}`);
+  return c.json(await wrapped(scope, result.row), result.isNew ? 201 : 200);
+}

@@ -1,0 +1,73 @@
+import * as z from "zod";
+import type { FirewallRule } from "../../machine/firewall.ts";
+import { idOf } from "../../machine/name.ts";
+import { resourceId, resourceStatus, type ResourceKind, type ResourceRow } from "../../machine/resource.ts";
+import { pagination } from "../schemas.ts";
+
+const time = z.iso.datetime();
+
+/** One of them as the API shows it: what all have, and the fields of its kind. */
+export const resourceJson = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    owner: z.string(),
+    status: z.enum(["creating", "active", "deleting", "deleted", "failed"]),
+    reason: z.string().nullable(),
+    provider: z.string(),
+    provider_id: z.string().nullable(),
+    machines: z
+      .array(z.string())
+      .meta({ description: "ids of the live machines that use it; while there are any it stays" }),
+    created_at: time.nullable(),
+    expires_at: time.meta({ description: "the end of its own lease; one that was made with a machine has none" }),
+    deleted_at: time.nullable(),
+    public_key: z.string().optional(),
+    rules: z.array(z.record(z.string(), z.unknown())).optional(),
+    ip_range: z.string().optional(),
+    region: z.string().optional(),
+  })
+  .meta({ id: "Resource" });
+
+/** Where each kind is to be found, and how answers wrap it. */
+export const PLURALS = { firewall: "firewalls", network: "networks", ssh_key: "ssh_keys" } as const satisfies Readonly<
+  Record<ResourceKind, string>
+>;
+
+/** A list answer of one kind. */
+export const manyOf = (kind: ResourceKind) =>
+  z.object({ [PLURALS[kind]]: z.array(resourceJson), meta: z.object({ pagination }) });
+export const oneOf = (kind: ResourceKind) => z.object({ [kind]: resourceJson });
+
+/** Shows a row, and who uses it. */
+export function toJson(row: ResourceRow, machineUids: readonly string[]): z.infer<typeof resourceJson> {
+  const at = (ms: number) => new Date(ms).toISOString();
+  const maybe = (ms: number | null) => (ms === null ? null : at(ms));
+  return {
+    id: resourceId(row.spec.kind, row.uid),
+    name: row.name,
+    owner: row.owner,
+    status: resourceStatus(row),
+    reason: row.reason,
+    provider: row.provider,
+    provider_id: row.providerId,
+    machines: machineUids.map(idOf),
+    created_at: maybe(row.createdAt),
+    expires_at: at(row.expiresAt),
+    deleted_at: maybe(row.deletedAt),
+    ...fieldsOf(row),
+  };
+}
+
+function fieldsOf({ spec }: ResourceRow) {
+  if (spec.kind === "ssh_key") return { public_key: spec.publicKey };
+  if (spec.kind === "firewall") return { rules: spec.rules.map(ruleJson) };
+  return { ip_range: spec.ipRange, region: spec.region };
+}
+
+const ruleJson = ({ direction, protocol, port, ranges }: FirewallRule) => ({
+  direction,
+  protocol,
+  ...(port === null ? {} : { port }),
+  ...(ranges.length === 0 ? {} : { [direction === "in" ? "source_ips" : "destination_ips"]: ranges }),
+});

@@ -1,0 +1,92 @@
+/**
+ * Firewalls, networks and SSH keys over HTTP: what all three have in common. `create.ts` makes them, `actions.ts` is what else can be
+ * done with them, `specs.ts` reads what is asked for.
+ */
+import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import * as z from "zod";
+import { deleteResource } from "../../lifecycle/delete-resource.ts";
+import { isLiveResource, RESOURCE_KINDS, resourceStatus, type ResourceKind } from "../../machine/resource.ts";
+import type { AppEnv } from "../app-env.ts";
+import { ownerFor } from "../machines/whose.ts";
+import { ownerQuery } from "../machines/shapes.ts";
+import { json, problems } from "../openapi.ts";
+import { metaOf, paging } from "../schemas.ts";
+import { actionRoutes } from "./actions.ts";
+import { shown, wrapped } from "./answers.ts";
+import { createResourceRoutes } from "./create.ts";
+import { manyOf, oneOf, PLURALS } from "./json.ts";
+import { findResource, noSuch, refIn } from "./whose.ts";
+
+const WORDS: Readonly<Record<ResourceKind, string>> = { firewall: "firewall", network: "network", ssh_key: "SSH key" };
+const params = z.object({ ref: z.string() });
+
+/** All routes of firewalls, networks and keys. */
+export function resourceRoutes(app: OpenAPIHono<AppEnv>): void {
+  createResourceRoutes(app);
+  actionRoutes(app);
+  for (const kind of RESOURCE_KINDS) routesOf(app, kind);
+}
+
+function routesOf(app: OpenAPIHono<AppEnv>, kind: ResourceKind): void {
+  const path = `/v1/${PLURALS[kind]}`;
+  const list = createRoute({
+    method: "get",
+    path,
+    summary: `List your live ${WORDS[kind]}s`,
+    request: { query: ownerQuery.extend(paging) },
+    responses: { 200: json(manyOf(kind), "One page"), ...problems },
+  });
+  const get = createRoute({
+    method: "get",
+    path: `${path}/{ref}`,
+    summary: `Get a ${WORDS[kind]} by name or id`,
+    request: { params, query: ownerQuery },
+    responses: { 200: json(oneOf(kind), "The live one of that name, else the last"), ...problems },
+  });
+  const remove = createRoute({
+    method: "delete",
+    path: `${path}/{ref}`,
+    summary: `Delete a ${WORDS[kind]} by name or id, as soon as no machine uses it`,
+    request: { params, query: ownerQuery },
+    responses: {
+      200: json(oneOf(kind), "Deleted"),
+      202: json(oneOf(kind), "It will be: the sweep goes on with it"),
+      204: { description: "There was none" },
+      ...problems,
+    },
+  });
+
+  app.openapi(list, async (c) => {
+    const { store } = c.get("scope");
+    const { page, per_page: perPage, owner: asked } = c.req.valid("query");
+    const principal = c.get("principal");
+    const owner = principal.isAdmin && asked === undefined ? null : ownerFor(principal, asked);
+    const { rows, total } = await store.resources.list(kind, owner, page, perPage);
+    return c.json({ [PLURALS[kind]]: await shown(store, rows), meta: metaOf(page, perPage, total) }, 200);
+  });
+
+  app.openapi(get, async (c) => {
+    const scope = c.get("scope");
+    const ref = refIn(kind, c.req.valid("param").ref, "ref");
+    const row = await findResource(scope, c.get("principal"), kind, ref, c.req.valid("query").owner);
+    if (row === null) throw noSuch(kind);
+    return c.json(await wrapped(scope, row), 200);
+  });
+
+  app.openapi(remove, async (c) => {
+    const scope = c.get("scope");
+    const ref = refIn(kind, c.req.valid("param").ref, "ref");
+    const row = await findResource(scope, c.get("principal"), kind, ref, c.req.valid("query").owner);
+    if (row === null) {
+      // By one's own name there is nothing to delete, which is what was wanted; an id must be right.
+      if (ref.by === "name") return c.body(null, 204);
+      throw noSuch(kind);
+    }
+    const work = isLiveResource(row) ? deleteResource(scope, row) : Promise.resolve(row);
+    c.executionCtx.waitUntil(work);
+    const gone = await work;
+    const status = resourceStatus(gone);
+    c.set("outcome", status);
+    return c.json(await wrapped(scope, gone), status === "deleting" ? 202 : 200);
+  });
+}

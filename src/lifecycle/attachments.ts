@@ -1,0 +1,90 @@
+import type { Attachment } from "../machine/attachment.ts";
+import type { MachineSpec } from "../machine/spec.ts";
+import type { ResourceKind, ResourceRow } from "../machine/resource.ts";
+import type { NewMachine } from "../store/machines.ts";
+import type { Deps, Refusal } from "./lifecycle.ts";
+import { createResource, type ResourceDeps } from "./resources.ts";
+
+export type AttachedIds = Pick<MachineSpec, "sshKeyIds" | "networkIds" | "firewallIds">;
+
+type Named = Attachment & { by: "ref" };
+const isNamed = (one: Attachment): one is Named => one.by === "ref";
+const textOf = ({ ref }: Named): string => (ref.by === "uid" ? ref.uid : ref.name);
+const isMeant = (row: ResourceRow, { kind, ref }: Named): boolean =>
+  row.spec.kind === kind && (ref.by === "uid" ? row.uid === ref.uid : row.name === ref.name);
+
+/** Whether an owner has all that a machine is to be attached to, before anything is written; the first that is missing is named. */
+export async function checkAttachments(
+  { store }: Pick<Deps, "store">,
+  owner: string,
+  attachments: readonly Attachment[],
+): Promise<Refusal | null> {
+  const named = attachments.filter(isNamed);
+  const rows = await store.resources.named(owner, named.map(textOf));
+  const isUsable = (one: Named): boolean =>
+    rows.some(
+      (row) => isMeant(row, one) && row.providerId !== null && row.phase === "active" && !row.deleteRequestedAt,
+    );
+  const missing = named.find((one) => !isUsable(one));
+  return missing ? notThere(missing) : null;
+}
+
+/** Makes what is to be made with a machine, and notes what the machine uses, which keeps it from being deleted. */
+export async function attach(
+  deps: ResourceDeps,
+  machine: NewMachine,
+  attachments: readonly Attachment[],
+): Promise<{ readonly ok: true; readonly ids: AttachedIds } | { readonly ok: false; readonly refusal: Refusal }> {
+  const named = attachments.filter(isNamed);
+  const known = await deps.store.resources.named(machine.owner, named.map(textOf));
+  const rows: ResourceRow[] = [];
+  for (const [index, one] of attachments.entries()) {
+    if (one.by === "ref") {
+      const row = known.find((other) => isMeant(other, one));
+      if (row === undefined) return { ok: false, refusal: notThere(one) };
+      rows.push(row);
+      continue;
+    }
+    const name = `${machine.uid}-${index}`;
+    const command = { owner: machine.owner, name, spec: one.spec, ttlMs: null, machineUid: machine.uid };
+    const made = await createResource(deps, command);
+    if (!made.ok) return made;
+    // Another call is making it, and a machine without its firewall is none that anybody asked for.
+    if (made.row.providerId === null) return { ok: false, refusal: UNDER_WAY };
+    rows.push(made.row);
+  }
+  const uids = new Set(rows.map(({ uid }) => uid));
+  if ((await deps.store.resources.use(machine.uid, [...uids])) < uids.size) return { ok: false, refusal: GOING };
+  return { ok: true, ids: idsOf(rows) };
+}
+
+function idsOf(rows: readonly ResourceRow[]): AttachedIds {
+  // Two names may stand for one key, and a provider takes each once.
+  const those = (kind: ResourceKind) => [
+    ...new Set(rows.flatMap(({ spec, providerId }) => (spec.kind === kind && providerId !== null ? [providerId] : []))),
+  ];
+  return { sshKeyIds: those("ssh_key"), networkIds: those("network"), firewallIds: those("firewall") };
+}
+
+function notThere({ field, kind }: Attachment): Refusal {
+  const rule = `must be the name or id of a live ${kind} of the same owner`;
+  return {
+    code: "invalid_input",
+    message: `\`${field}\` ${rule}.`,
+    next: "Create it first, or say here what it is to be.",
+    problem: { field, rule },
+  };
+}
+
+const GOING: Refusal = {
+  code: "releasing",
+  message: "What the machine was to use is being deleted.",
+  next: "Repeat the call when it is gone and made anew.",
+  retryAfterSeconds: 5,
+};
+const UNDER_WAY: Refusal = {
+  code: "provider_unavailable",
+  message: "What the machine is to use is still being made by another call.",
+  next: "Repeat the same call; it cannot double anything.",
+  retryAfterSeconds: 5,
+};

@@ -1,0 +1,112 @@
+import { DriverError, isNotFound } from "../driver/driver.ts";
+import type { Resources } from "../driver/extras.ts";
+import { isSecondLook } from "../machine/decide.ts";
+import { isSameResource, type Resource, type ResourceRow } from "../machine/resource.ts";
+import type { ClaimedResource } from "../store/resource-endings.ts";
+import { backOffMs, type Deps } from "./lifecycle.ts";
+import { findByUid, resourcesOf } from "./resources.ts";
+
+/** What became of one whose deletion was claimed. */
+export interface Deletion {
+  readonly row: ResourceRow;
+  /** `close`: nothing stands for it any more. `put_off`: it is tried again. */
+  readonly act: "close" | "put_off";
+  readonly reason: string;
+  /** What stopped it, where that is no mere waiting. */
+  readonly error?: unknown;
+  readonly missing?: true;
+}
+
+type DeleteDeps = Pick<Deps, "store" | "extras" | "rules" | "now">;
+
+/**
+ * Deletes one on its owner's word, which is written down first and holds: as soon as no machine uses it, and what this call
+ * cannot finish the sweep does. Answers its row as it is then.
+ */
+export async function deleteResource(deps: DeleteDeps, row: ResourceRow): Promise<ResourceRow> {
+  const { resources } = deps.store;
+  const marked = await resources.requestDelete([row.uid], deps.now());
+  const isTrying = marked.some(({ phase, nextTryAt }) => phase === "requested" && (nextTryAt ?? 0) > deps.now());
+  if (!isTrying) await deleteClaimed(deps, await resources.claimDelete(marked, deps.now()));
+  return (await resources.byUid(row.uid)) ?? row;
+}
+
+/** The last step of every path that deletes: each in turn, and then what came of it is written down. */
+export async function deleteClaimed(
+  deps: DeleteDeps,
+  claimed: readonly ClaimedResource[],
+  mayGoOn: (last: Deletion | undefined) => Promise<boolean> = async () => true,
+): Promise<readonly Deletion[]> {
+  const now = deps.now();
+  const done: Deletion[] = [];
+  for (const one of claimed) {
+    if (!(await mayGoOn(done.at(-1)))) break;
+    done.push(await deleteOne(deps, one));
+  }
+  const { resources } = deps.store;
+  await resources.close(
+    done.filter(({ act }) => act === "close").map(({ row, reason }) => ({ uid: row.uid, reason })),
+    now,
+  );
+  await resources.putOff(
+    done.filter(({ act }) => act === "put_off").map((one) => toTry(one, now)),
+    now,
+  );
+  return done;
+}
+
+/** Reads it again, and deletes it if it is the one that was recorded (I2). */
+async function deleteOne({ extras, rules, now }: DeleteDeps, { row, isShared }: ClaimedResource): Promise<Deletion> {
+  const resources = resourcesOf(extras, row.spec.kind);
+  if (isShared) return { row, act: "close", reason: "shared" };
+  if (resources === undefined) return { row, act: "put_off", reason: "the provider offers none" };
+  try {
+    const seen =
+      row.providerId === null ? await findByUid({ extras, rules }, row) : await read(resources, row.providerId);
+    // Without an id it may still land; only a second look, a minute after the first, is believed.
+    if (seen === null && row.providerId === null && !isSecondLook(row.missingSince, now()))
+      return { row, act: "put_off", reason: "not_seen_yet", missing: true };
+    if (seen === null) return { row, act: "close", reason: "gone" };
+    if (!seen.hasLabels) return { row, act: "put_off", reason: "unreadable", error: "its labels cannot be read" };
+    if (!isSameResource(row, seen, rules)) return stranger(row);
+    // A network can be deleted under the machines that are in it, and that would be theirs to bear.
+    if (seen.machineIds.length > 0 && row.spec.kind === "network") return { row, act: "put_off", reason: "in_use" };
+    await resources.delete(seen.id);
+    return { row, act: "close", reason: "expired" };
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    // The provider takes it off a machine that is gone in its own time (S53, S130).
+    if (["in_use", "locked", "conflict"].includes(error.code)) return { row, act: "put_off", reason: "in_use" };
+    return { row, act: "put_off", reason: error.message, error };
+  }
+}
+
+/** A key that was there before us is nobody's to delete (S104). Anything else without our labels is given up at the second look. */
+const stranger = (row: ResourceRow): Deletion =>
+  row.spec.kind === "ssh_key" || row.attempts > 0
+    ? { row, act: "close", reason: row.spec.kind === "ssh_key" ? "not_ours" : "disowned" }
+    : { row, act: "put_off", reason: "identity_mismatch", error: "it is not the one that was recorded" };
+
+async function read(resources: Resources, id: string): Promise<Resource | null> {
+  try {
+    return await resources.get(id);
+  } catch (error) {
+    if (isNotFound(error)) return null;
+    throw error;
+  }
+}
+
+/** So often what is in use is tried at each tick; then less and less often. */
+export const PATIENCE = 5;
+
+function toTry({ row, reason, error, missing }: Deletion, now: number) {
+  const waits = error === undefined && row.attempts < PATIENCE;
+  const failures = error === undefined ? row.attempts - PATIENCE : row.attempts;
+  return {
+    uid: row.uid,
+    error: reason,
+    nextTryAt: waits ? now : now + backOffMs(Math.max(0, failures)),
+    failed: missing === undefined,
+    missing: missing === true,
+  };
+}

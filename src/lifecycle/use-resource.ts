@@ -1,0 +1,104 @@
+import { DriverError, getIfThere, isNotFound } from "../driver/driver.ts";
+import { isSame } from "../machine/decide.ts";
+import type { MachineRow } from "../machine/machine.ts";
+import { isSameResource, type ResourceRow } from "../machine/resource.ts";
+import { IDENTITY_MISMATCH, refusalOf, type Deps, type Refusal } from "./lifecycle.ts";
+
+type UseResult = { readonly ok: true } | { readonly ok: false; readonly refusal: Refusal };
+/** The provider's ids, once both sides were read again and are what was recorded (I2). */
+type Ids = { readonly id: string; readonly machineIds: readonly string[] };
+
+/** Applies a firewall to machines of the same owner. They are noted as its users first, which keeps it. */
+export const applyFirewall = (deps: Deps, row: ResourceRow, machines: readonly MachineRow[]): Promise<UseResult> =>
+  using(deps, row, machines, async ({ id, machineIds }) => deps.extras.firewalls?.apply(id, machineIds));
+
+/** Puts machines of the same owner into a network. They are noted as its users first, which keeps it. */
+export const attachToNetwork = (deps: Deps, row: ResourceRow, machines: readonly MachineRow[]): Promise<UseResult> =>
+  using(deps, row, machines, async ({ id, machineIds }) => {
+    for (const machineId of machineIds) await deps.extras.networks?.attach(id, machineId);
+  });
+
+async function using(
+  deps: Deps,
+  row: ResourceRow,
+  machines: readonly MachineRow[],
+  act: (ids: Ids) => Promise<void>,
+): Promise<UseResult> {
+  for (const { uid } of machines) if ((await deps.store.resources.use(uid, [row.uid])) === 0) return refused(NOT_NOW);
+  return acting(deps, row, machines, act);
+}
+
+/** Takes a firewall off machines of the same owner. */
+export async function removeFirewall(
+  deps: Deps,
+  row: ResourceRow,
+  machines: readonly MachineRow[],
+): Promise<UseResult> {
+  const result = await acting(deps, row, machines, async ({ id, machineIds }) =>
+    deps.extras.firewalls?.remove(id, machineIds),
+  );
+  if (result.ok)
+    await deps.store.resources.release(
+      row.uid,
+      machines.map(({ uid }) => uid),
+    );
+  return result;
+}
+
+/** Leads a network's traffic to a destination over a machine in it. The same again is success, another gateway is refused (S140). */
+export async function addRoute(
+  deps: Deps,
+  row: ResourceRow,
+  { destination, gateway }: { destination: string; gateway: string },
+): Promise<UseResult> {
+  return acting(deps, row, [], async ({ id }) => {
+    await deps.extras.networks?.addRoute(id, destination, gateway);
+  });
+}
+
+async function acting(
+  deps: Deps,
+  row: ResourceRow,
+  machines: readonly MachineRow[],
+  act: (ids: Ids) => Promise<void>,
+): Promise<UseResult> {
+  const { driver, extras, rules } = deps;
+  if (row.phase !== "active" || row.providerId === null) return refused(NOT_NOW);
+  const ids = machines.flatMap(({ providerId }) => (providerId === null ? [] : [providerId]));
+  if (ids.length < machines.length) return refused(NOT_YET);
+  try {
+    const kind = row.spec.kind === "firewall" ? extras.firewalls : extras.networks;
+    const seen = await kind?.get(row.providerId);
+    if (seen === undefined || !isSameResource(row, seen, rules)) return refused(IDENTITY_MISMATCH);
+    for (const machine of machines) {
+      const live = machine.providerId === null ? null : await getIfThere(driver, machine.providerId);
+      if (live === null || !isSame(machine, live)) return refused(IDENTITY_MISMATCH);
+    }
+    await act({ id: row.providerId, machineIds: ids });
+    return { ok: true };
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    if (isNotFound(error)) return refused(IDENTITY_MISMATCH);
+    return refused(error.code === "conflict" && !error.retryable ? anotherRoute(error.message) : refusalOf(error));
+  }
+}
+
+const refused = (refusal: Refusal): UseResult => ({ ok: false, refusal });
+
+const NOT_NOW: Refusal = {
+  code: "releasing",
+  message: "It is being deleted, or is not there yet.",
+  next: "Look at its status; repeat the call when it is active.",
+  retryAfterSeconds: 5,
+};
+const NOT_YET: Refusal = {
+  code: "provider_unavailable",
+  message: "The provider has not shown that machine yet.",
+  next: "Repeat the same call.",
+  retryAfterSeconds: 3,
+};
+const anotherRoute = (message: string): Refusal => ({
+  code: "spec_mismatch",
+  message: `${message}.`,
+  next: "Use that gateway, or make a network of your own.",
+});

@@ -1,0 +1,159 @@
+import * as z from "zod";
+import type { ResourceKind, ResourceRow } from "../machine/resource.ts";
+import { insertInto, parseRows, sql, type Sql } from "./db.ts";
+import { LIVE as LIVE_MACHINE } from "./machine-filter.ts";
+import { LIVE, resourceRow, specText } from "./resource-row.ts";
+
+/** No live machine uses it. */
+const IDLE = `NOT EXISTS (SELECT 1 FROM resource_uses JOIN machines ON machines.uid = machine_uid
+  WHERE resource_uid = resources.uid AND machines.${LIVE_MACHINE})`;
+/** Another row that nobody has ended stands for the same key. */
+const SHARED = `EXISTS (SELECT 1 FROM resources AS other WHERE other.kind = 'ssh_key' AND other.spec = resources.spec
+  AND other.uid <> resources.uid AND other.provider = resources.provider AND other.phase IN ('requested', 'active')
+  AND other.delete_requested_at IS NULL)`;
+/** Servers come first, and are machines; then these in turn (S52). */
+const IN_ORDER = "CASE kind WHEN 'firewall' THEN 1 WHEN 'network' THEN 2 ELSE 3 END";
+/** A day is longer than any back-off, so a later mark is a clock's mistake. */
+const FREE = "(next_try_at IS NULL OR next_try_at <= ?1 OR next_try_at > ?1 + 86400000)";
+
+/** A row whose deletion was won. */
+export interface ClaimedResource {
+  readonly row: ResourceRow;
+  /** Another owner's row stands for the same key: this one closes, and the key stays. */
+  readonly isShared: boolean;
+}
+
+const claimed = z.object({ shared: z.int() });
+
+/** How rows of `resources` end. `fenced` is one more condition on what sweeps write. */
+export function createResourceEndings(db: Sql, fenced: string, readOnly: boolean) {
+  return {
+    /** One that never came to be. Guarded by `requested`. */
+    async fail(uid: string, reason: string, now: number): Promise<void> {
+      const statement = `UPDATE resources SET phase = 'failed', reason = ?2, deleted_at = ?3, next_try_at = NULL
+        WHERE uid = ?1 AND phase = 'requested'`;
+      await db.rows(sql(statement, uid, reason, now));
+    },
+
+    /** The owner's word that these shall go as soon as no machine uses them. Guarded by being live; answers those that took it. */
+    async requestDelete(uids: readonly string[], now: number): Promise<ResourceRow[]> {
+      if (uids.length === 0) return [];
+      const statement = sql(
+        `UPDATE resources SET delete_requested_at = coalesce(delete_requested_at, ?2), expires_at = min(expires_at, ?2),
+           reason = 'requested', next_try_at = CASE WHEN phase = 'requested' THEN next_try_at END
+         WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE} RETURNING *`,
+        JSON.stringify(uids),
+        now,
+      );
+      return parseRows(resourceRow, await db.rows(statement));
+    },
+
+    /** Live ones past their end that no live machine uses, in the order in which they go; those that failed before come last. */
+    async ended(now: number, limit: number): Promise<ResourceRow[]> {
+      const statement = sql(
+        `SELECT * FROM resources WHERE ${LIVE} AND expires_at <= ?1 AND ${FREE} AND ${IDLE}
+         ORDER BY attempts > 0, ${IN_ORDER}, expires_at, uid LIMIT ?2`,
+        now,
+        limit,
+      );
+      return parseRows(resourceRow, await db.rows(statement));
+    },
+
+    /** Writes down that these were found past their end and used by nobody, for the first time. */
+    async noteIdle(uids: readonly string[], now: number): Promise<void> {
+      if (uids.length === 0) return;
+      const statement = `UPDATE resources SET idle_since = coalesce(idle_since, ?2)
+        WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}${fenced}`;
+      await db.rows(sql(statement, JSON.stringify(uids), now));
+    },
+
+    /**
+     * Claims these for deletion. Guarded by being live, past their end and used by no live machine, so that of a use and a claim
+     * exactly one wins. Answers those that were won.
+     */
+    async claimDelete(rows: readonly ResourceRow[], now: number): Promise<ClaimedResource[]> {
+      if (rows.length === 0) return [];
+      const uids = JSON.stringify(rows.map(({ uid }) => uid));
+      const guard = `uid IN (SELECT value FROM json_each(?2)) AND ${LIVE} AND expires_at <= ?1 AND ${IDLE}`;
+      // A store that writes nothing wins what it would have won.
+      const statement = readOnly
+        ? `SELECT *, ${SHARED} AS shared FROM resources WHERE ${guard}`
+        : `UPDATE resources SET phase = 'deleting' WHERE ${guard}${fenced} RETURNING *, ${SHARED} AS shared`;
+      const won = await db.rows(sql(statement, now, uids));
+      const shared = parseRows(claimed, won);
+      const order = new Map(rows.map(({ uid }, index) => [uid, index]));
+      return parseRows(resourceRow, won)
+        .map((row, index) => ({ row, isShared: shared[index]?.shared === 1 }))
+        .sort((a, b) => (order.get(a.row.uid) ?? 0) - (order.get(b.row.uid) ?? 0));
+    },
+
+    /** Closes rows that nothing stands for any more. Guarded by being live. */
+    async close(ended: readonly { uid: string; reason: string }[], now: number): Promise<void> {
+      if (ended.length === 0) return;
+      const statement = `UPDATE resources SET phase = CASE WHEN provider_id IS NULL THEN 'failed' ELSE 'deleted' END,
+          reason = coalesce(reason, ending.value ->> 'reason'), deleted_at = ?2, next_try_at = NULL
+        FROM json_each(?1) AS ending WHERE uid = ending.value ->> 'uid' AND ${LIVE}${fenced}`;
+      await db.rows(sql(statement, JSON.stringify(ended), now));
+    },
+
+    /** Leaves each alone until its `nextTryAt`; a failed try counts, one that only missed it is remembered. */
+    async putOff(
+      tries: readonly { uid: string; error: string; nextTryAt: number; failed: boolean; missing: boolean }[],
+      now: number,
+    ): Promise<void> {
+      if (tries.length === 0) return;
+      const statement = `UPDATE resources SET attempts = attempts + (try.value ->> 'failed'), last_error = try.value ->> 'error',
+          next_try_at = try.value ->> 'nextTryAt',
+          missing_since = CASE WHEN try.value ->> 'missing' THEN coalesce(missing_since, ?2) ELSE missing_since END
+        FROM json_each(?1) AS try WHERE uid = try.value ->> 'uid' AND ${LIVE}${fenced}`;
+      await db.rows(sql(statement, JSON.stringify(tries), now));
+    },
+
+    /** The rows, live or not, that these stand for by uid, and the live ones at their ids. */
+    async ofResources(kind: ResourceKind, seen: readonly { id: string; uid: string }[]): Promise<ResourceRow[]> {
+      if (seen.length === 0) return [];
+      const statement = sql(
+        `SELECT * FROM resources WHERE uid IN (SELECT value FROM json_each(?1))
+         UNION SELECT * FROM resources WHERE kind = ?3 AND provider_id IN (SELECT value FROM json_each(?2)) AND ${LIVE}`,
+        JSON.stringify(seen.map(({ uid }) => uid)),
+        JSON.stringify(seen.map(({ id }) => id)),
+        kind,
+      );
+      return parseRows(resourceRow, await db.rows(statement));
+    },
+
+    /** One that landed after its row had ended: the row is live again, to be deleted, and no longer holds its name. */
+    async reopen(uid: string, id: string, now: number): Promise<void> {
+      const statement = `UPDATE resources SET phase = 'deleting', name = uid, provider_id = ?2, deleted_at = NULL,
+          expires_at = min(expires_at, ?3), idle_since = ?3, next_try_at = NULL
+        WHERE uid = ?1 AND phase IN ('deleted', 'failed', 'deleting')${fenced}`;
+      await db.rows(sql(statement, uid, id, now));
+    },
+
+    /** A row for one that has none and is to go: it is then deleted as all others are. Nothing changes where the uid has one. */
+    async insertLeftover(row: ResourceRow, now: number): Promise<void> {
+      const { text, params } = insertInto(
+        "resources",
+        {
+          uid: row.uid,
+          kind: row.spec.kind,
+          owner: row.owner,
+          name: row.uid,
+          provider: row.provider,
+          provider_name: row.providerName,
+          provider_id: row.providerId,
+          installation: row.installation,
+          phase: "deleting",
+          reason: row.reason,
+          spec: specText(row.spec),
+          requested_at: row.requestedAt,
+          created_at: row.createdAt,
+          expires_at: row.expiresAt,
+          idle_since: now,
+        },
+        { tail: `${fenced} ON CONFLICT DO NOTHING` },
+      );
+      await db.rows({ text, params });
+    },
+  };
+}
