@@ -16,6 +16,7 @@ export { ConnectionDropped, ControlError } from "./errors.ts";
 export type { State, ServerState } from "./controls.ts";
 export type { Fault } from "./faults.ts";
 export type { Action, Firewall, Image, Location, Network, Server, ServerType, SshKey } from "./resources.ts";
+export type { ImageSeed } from "./image-seed.ts";
 export type { ServerSeed } from "./seed.ts";
 export type { StockChange, StockEntry } from "./stock.ts";
 export type { RequestEntry, ResetOptions } from "./world.ts";
