@@ -1,6 +1,7 @@
 import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeEach } from "vitest";
+import { afterAll, afterEach, beforeEach } from "vitest";
+import { refuseForbidden } from "./driven-simulator.ts";
 
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 
@@ -24,3 +25,7 @@ beforeEach(async () => {
     env.DB.prepare("INSERT INTO locks (name, last_good_cron_at) VALUES ('sweep', 4102444800000)"),
   ]);
 });
+
+afterEach(refuseForbidden);
+// What a test has left running may still ask after its end.
+afterAll(refuseForbidden);
