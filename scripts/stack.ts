@@ -6,7 +6,7 @@ import { build, type Plugin } from "esbuild";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions } from "wrangler";
 import * as z from "zod";
-import { createSimulator, type Simulator } from "../test/simulator/simulator.ts";
+import { createSimulator, type ApiRequest, type Simulator } from "../test/simulator/simulator.ts";
 import { readLogLine } from "./log-lines.ts";
 import { serveSimulator } from "./simulator-server.ts";
 
@@ -20,6 +20,8 @@ export interface StackOptions {
   settings: Record<string, string>;
   /** Told of everything that the Worker logs, line by line. */
   onLog?: (message: string, level: string) => void;
+  /** Shown what the Worker asks of the simulator. */
+  onRequest?: (request: ApiRequest) => void;
 }
 
 export interface Stack {
@@ -40,7 +42,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   Object.assign(process.env, { WRANGLER_LOG: "error", ...options.settings });
   const ticks = createTicks();
   const simulated = options.settings["HCLOUD_ENDPOINT"] === undefined;
-  const controls = createSimulator({ first_id: freshId(), onTick: (at) => ticks.run(at) });
+  const controls = createSimulator({
+    first_id: freshId(),
+    onTick: (at) => ticks.run(at),
+    ...(options.onRequest && { onRequest: options.onRequest }),
+  });
   const server = simulated ? await serveSimulator(controls, options.simPort ?? 0) : null;
   try {
     const settings = server === null ? options.settings : { ...options.settings, HCLOUD_ENDPOINT: `${server.url}/v1` };

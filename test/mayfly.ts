@@ -9,7 +9,7 @@ import type { LogEvent } from "../src/log.ts";
 import { sweep } from "../src/reaper/sweep.ts";
 import { openStore } from "../src/store/store.ts";
 import { openSweep, type World } from "../src/world.ts";
-import { createSimulator } from "./simulator/simulator.ts";
+import { createDrivenSimulator } from "./driven-simulator.ts";
 
 export const NOW = Date.UTC(2026, 10, 30, 12);
 export const SECOND = 1000;
@@ -34,7 +34,7 @@ export interface Answer {
 export function createMayfly(settings: Record<string, string> = {}) {
   let now = NOW;
   let uids = 0;
-  const simulator = createSimulator({ now: () => now });
+  const simulator = createDrivenSimulator({ now: () => now });
   const logs: LogEvent[] = [];
   const openProvider = createProviders();
   const world: World = {

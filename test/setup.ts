@@ -1,6 +1,7 @@
 import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeEach } from "vitest";
+import { afterAll, afterEach, beforeEach } from "vitest";
+import { refuseForbidden } from "./driven-simulator.ts";
 
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 
@@ -30,3 +31,7 @@ beforeEach(async () => {
     ),
   ]);
 });
+
+afterEach(refuseForbidden);
+// What a test has left running may still ask after its end.
+afterAll(refuseForbidden);

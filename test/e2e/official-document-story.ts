@@ -1,6 +1,7 @@
 // Calls that together reach every operation of the simulator and every refusal that it knows.
 import { KEY_A } from "../simulator/sample-keys.ts";
 import { FIREWALL_STORY } from "./official-document-firewalls.ts";
+import { IMAGE_STORY } from "./official-document-images.ts";
 import { NETWORK_STORY } from "./official-document-networks.ts";
 import { get, post, type Step } from "./official-document-step.ts";
 
@@ -81,8 +82,7 @@ export const STORY: readonly Step[] = [
   get("a server type", "/server_types/114"),
   get("locations", "/locations"),
   get("a location", "/locations/1"),
-  get("images", "/images?include_deprecated=true"),
-  get("an image", "/images/317629862"),
+  ...IMAGE_STORY,
   get("prices", "/pricing"),
   get("datacenters", "/datacenters", 410),
   get("a datacenter", "/datacenters/1", 410),

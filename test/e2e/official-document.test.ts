@@ -103,6 +103,14 @@ describe.skipIf(document === null)("the check", () => {
     expect(check("PATCH", "/v1/servers", 200, {})).toEqual(["PATCH /v1/servers: the document has no PATCH /servers"]);
   });
 
+  it("holds an operation that the document may lack against what its answers are made of", () => {
+    const faults = check("POST", "/v1/servers/1/actions/create_image", 201, { image: {}, action: {} });
+    for (const part of ["body.image: {} fails required", "body.action: {} fails required"])
+      expect(faults).toContainEqual(expect.stringContaining(part));
+    expect(check("GET", "/v1/images/1/actions", 200, { actions: [{}] })).not.toEqual([]);
+    expect(check("POST", "/v1/images/1/actions/change_protection", 200, {})).not.toEqual([]);
+  });
+
   it("notices it in an answer that passes by", async () => {
     const { sim, faults } = judged(simulator(), document);
     sim.fault({ status: 200, body: { servers: [] } });

@@ -4,6 +4,8 @@ import { isObject, type JsonObject } from "../simulator/json.ts";
 
 /** An OpenAPI document that answers can be held against. */
 export interface OfficialDocument {
+  /** Whether it has the operation; `path` is without `/v1` and query. */
+  describes(method: string, path: string): boolean;
   /** Every difference between an answer and what the document promises; `path` is without `/v1` and query. */
   differences(method: string, path: string, status: number, body: unknown): string[];
 }
@@ -21,13 +23,18 @@ const NUMBER_FORMATS = new Set(["int32", "int64", "double"]);
 export function readOfficialDocument(file: string): OfficialDocument {
   const document = objectAt(JSON.parse(readFileSync(file, "utf8")), "document");
   const templates = Object.entries(objectAt(document["paths"], "paths"));
+  const operationAt = (method: string, path: string): JsonObject | null => {
+    // `/servers/actions` is also what `/servers/{id}` looks like: the one without a parameter goes first.
+    const found =
+      templates.find(([template]) => template === path) ?? templates.find(([template]) => matches(template, path));
+    const operation = isObject(found?.[1]) ? found[1][method.toLowerCase()] : undefined;
+    return isObject(operation) ? operation : null;
+  };
   return {
+    describes: (method, path) => operationAt(method, path) !== null,
     differences(method, path, status, body) {
-      // `/servers/actions` is also what `/servers/{id}` looks like: the one without a parameter goes first.
-      const found =
-        templates.find(([template]) => template === path) ?? templates.find(([template]) => matches(template, path));
-      const operation = isObject(found?.[1]) ? found[1][method.toLowerCase()] : undefined;
-      if (!isObject(operation)) return [`the document has no ${method} ${path}`];
+      const operation = operationAt(method, path);
+      if (operation === null) return [`the document has no ${method} ${path}`];
       const responses = objectAt(operation["responses"], "responses");
       const response = responses[String(status)] ?? responses[`${Math.floor(status / 100)}XX`];
       if (response === undefined) return [`the document has no ${status} for ${method} ${path}`];

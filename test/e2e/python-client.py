@@ -175,6 +175,30 @@ def reloaded(resource):
     return resource
 
 
+def snapshot(client, asked):
+    server = client.servers.get_by_name(asked.pop("server"))
+    response = server.create_image(**asked)
+    first = response.image.status
+    actions = [wait(response.action), wait(response.image.change_protection(delete=True))]
+    image = reloaded(response.image)
+    return {
+        "statuses": [first, image.status],
+        "actions": actions,
+        "listed": [action.command for action in image.get_actions(sort=["id"])],
+        "protected": image.protection["delete"],
+        "description": image.update(description="silver").description,
+        "created_from": image.created_from.name,
+    }
+
+
+def delete_images(client, asked):
+    images = client.images.get_all(**asked)
+    for image in images:
+        wait(image.change_protection(delete=False))
+        image.delete()
+    return [len(images), len(client.images.get_all(**asked))]
+
+
 def catalogue(client, _):
     return {
         "locations": [location.name for location in client.locations.get_all()],
@@ -205,6 +229,8 @@ TASKS = {
         apply_firewall,
         remove_firewall,
         delete_firewall,
+        snapshot,
+        delete_images,
         catalogue,
     )
 }

@@ -126,6 +126,22 @@ describe.skipIf(!available)("the Python client", () => {
     expect(await ask("delete", "a")).toMatchObject({ action: { command: "delete_server", ...DONE }, left: false });
   });
 
+  it("makes, protects and deletes a snapshot, and reads its actions", async () => {
+    given();
+    expect(await ask("snapshot", { server: "a", description: "golden", labels: { env: "ci" } })).toEqual({
+      statuses: ["creating", "available"],
+      actions: [
+        { command: "create_image", ...DONE },
+        { command: "change_protection", ...DONE },
+      ],
+      listed: ["create_image", "change_protection"],
+      protected: true,
+      description: "silver",
+      created_from: "a",
+    });
+    expect(await ask("delete_images", { label_selector: "env=ci" })).toEqual([1, 0]);
+  });
+
   it.each([
     [{ name: "taken" }, { code: "uniqueness_error", details: { fields: [{ name: "name" }] } }],
     [{ name: "a_b" }, { code: "invalid_input", details: { fields: [{ name: "name" }] } }],

@@ -9,7 +9,7 @@ export interface ActionFailure {
   command?: string;
 }
 
-/** What a running action keeps away from its server. */
+/** What a running action keeps away from what it is about. */
 export type Hold = "everything" | "other actions" | "nothing";
 
 /** An action that is to be started. */
@@ -30,7 +30,7 @@ export interface ActionRecord extends Required<ActionPlan> {
 
 /** Something that actions are about. */
 export interface Subject {
-  type: "server" | "firewall" | "network";
+  type: "server" | "firewall" | "network" | "image";
   view: { id: number };
   actions: ActionRecord[];
 }
@@ -60,6 +60,16 @@ export function failureOf(failure: ActionFailure | null, command: string): Actio
 /** Whether the action is still running at that time. */
 export function isRunning(record: ActionRecord, now_ms: number): boolean {
   return now_ms < record.ends_ms;
+}
+
+/** Whether an action keeps a DELETE away. */
+export function isLocked({ actions }: Subject, now_ms: number): boolean {
+  return actions.some((action) => action.hold === "everything" && isRunning(action, now_ms));
+}
+
+/** Whether anything is being done to it, which keeps other actions away. */
+export function isBusy({ actions }: Subject, now_ms: number): boolean {
+  return actions.some((action) => action.hold !== "nothing" && isRunning(action, now_ms));
 }
 
 /** A 201 with this action. */

@@ -25,6 +25,7 @@ const MORE_FIELDS = [
   "ip",
   "alias_ips",
   "subnets",
+  "description",
   "destination",
 ];
 const PATHS = [
@@ -33,6 +34,10 @@ const PATHS = [
   "servers/101/actions/change_protection",
   "servers/101/actions/poweroff",
   "servers/101/actions/poweron",
+  "servers/101/actions/create_image",
+  "images/400000001",
+  "images/317629862",
+  "images/400000001/actions/change_protection",
   "actions",
   "primary_ips/70001",
   "ssh_keys",
@@ -58,13 +63,15 @@ const LISTS = [
   "networks/actions",
   "networks/40001/members",
   "images",
+  "images/actions",
+  "images/400000001/actions",
   "locations",
   "server_types",
   "primary_ips",
   "pricing",
   "datacenters",
 ];
-const QUERY = ["page", "per_page", "sort", "status", "id", "name", "label_selector"];
+const QUERY = ["page", "per_page", "sort", "status", "id", "name", "label_selector", "type", "bound_to"];
 
 const publicNet = fc.record(
   { enable_ipv4: fc.boolean(), enable_ipv6: fc.boolean(), ipv4: fc.constantFrom(1, 70_001, 70_002) },
@@ -78,7 +85,7 @@ const rules = fc.constant([{ direction: "in", protocol: "icmp", source_ips: ["0.
 const addresses = fc.constantFrom("10.0.0.0/16", "10.0.1.0/24", "10.0.1.7", "cloud", "eu-central", ["10.0.1.8"]);
 const value = fc.oneof(
   fc.jsonValue(),
-  fc.constantFrom("cx23", "debian-13", "fsn1", "a-1", true, 101, null),
+  fc.constantFrom("cx23", "debian-13", 400_000_001, "fsn1", "a-1", true, 101, null),
   publicNet,
   targets,
   rules,
@@ -93,6 +100,7 @@ const goodBodies = [
   goodNetwork,
   { name: "w", apply_to: [{ type: "server", server: { id: 101 } }] },
   { network: 40_001 },
+  { type: "snapshot" },
   { type: "cloud", network_zone: "eu-central" },
   { destination: "10.9.0.0/16", gateway: "10.0.1.1" },
   { server_type: "cx23", image: "debian-13", name: "c", networks: [40_001], firewalls: [{ firewall: 30_001 }] },

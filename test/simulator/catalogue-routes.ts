@@ -1,7 +1,7 @@
 import { ok, type Call, type Reply } from "./call.ts";
-import { IMAGES, LOCATIONS, pricing, SERVER_TYPES } from "./catalogue.ts";
+import { LOCATIONS, pricing, SERVER_TYPES } from "./catalogue.ts";
 import { ApiError, notFound } from "./errors.ts";
-import { filterValues, labelFilter, page, sorted } from "./lists.ts";
+import { page, sorted } from "./lists.ts";
 import { withStock } from "./stock.ts";
 
 const DATACENTERS_ANNOUNCEMENT = "https://docs.hetzner.cloud/changelog#2026-10-01-datacenters-removed";
@@ -25,35 +25,6 @@ export function listServerTypes(call: Call): Reply {
 /** `GET /server_types/{id}`. Source: Hetzner API, Server Types. */
 export function getServerType(call: Call): Reply {
   return ok({ server_type: withStock(call.world.stock, byId(call, "server type", SERVER_TYPES)) });
-}
-
-/** `GET /images`; deprecated ones only on demand. Source: Hetzner API, Images. */
-export function listImages(call: Call): Reply {
-  const query = call.url.searchParams;
-  const types = filterValues(call, "type", ["system", "app", "snapshot", "backup"]);
-  const statuses = filterValues(call, "status", ["available", "creating", "unavailable"]);
-  const architectures = filterValues(call, "architecture", ["x86", "arm"]);
-  const matches = labelFilter(call);
-  const images = byName(call, IMAGES).filter(
-    (image) =>
-      (query.get("include_deprecated") === "true" || image.deprecation === null) &&
-      (!query.has("bound_to") || query.getAll("bound_to").includes(String(image.bound_to))) &&
-      (types?.includes(image.type) ?? true) &&
-      (statuses?.includes(image.status) ?? true) &&
-      (architectures?.includes(image.architecture) ?? true) &&
-      matches(image.labels),
-  );
-  const fields = {
-    id: (image: (typeof images)[number]) => image.id,
-    name: (image: (typeof images)[number]) => image.name ?? "",
-    created: (image: (typeof images)[number]) => image.created,
-  };
-  return page(call, "images", sorted(call, images, fields), (image) => image);
-}
-
-/** `GET /images/{id}`. Source: Hetzner API, Images. */
-export function getImage(call: Call): Reply {
-  return ok({ image: byId(call, "image", IMAGES) });
 }
 
 /** `GET /pricing`. Source: Hetzner API, Pricing. */

@@ -38,6 +38,10 @@ export function startSimulator(options: SimulatorOptions = {}) {
   const create = (body: object) =>
     send("POST", "/v1/servers", { name: "a", server_type: "cx23", image: "debian-13", ...body });
 
+  /** Starts to make an image of a server. */
+  const snap = (server_id: number, body: object = {}) =>
+    send("POST", `/v1/servers/${server_id}/actions/create_image`, body);
+
   /** Creates a server, lets it come up, and gives it. */
   async function running(name = "a"): Promise<Server> {
     const { status } = await create({ name });
@@ -52,7 +56,7 @@ export function startSimulator(options: SimulatorOptions = {}) {
     return namesOf((await send("GET", path)).body);
   }
 
-  return { sim, send, create, running, names };
+  return { sim, send, create, snap, running, names };
 }
 
 /** Matches text with this part in it, as part of a bigger expectation. */

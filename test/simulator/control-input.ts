@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { ControlError } from "./errors.ts";
 import type { Fault } from "./faults.ts";
+import { isImageSeed, type ImageSeed } from "./image-seed.ts";
 import { isServerSeed, type ServerSeed } from "./seed.ts";
 import type { StockChange } from "./stock.ts";
 import type { ResetOptions } from "./world.ts";
@@ -86,6 +87,13 @@ export function parseStock(input: unknown): StockChange {
 export function parseServer(input: unknown): ServerSeed {
   if (!isServerSeed(input))
     throw new ControlError("bad server: it must be an object, its id (if any) a positive integer, its name text");
+  return input;
+}
+
+/** The body of `/_sim/images`. */
+export function parseImage(input: unknown): ImageSeed {
+  if (!isImageSeed(input))
+    throw new ControlError("bad image: it must be an object, its id (if any) a positive integer");
   return input;
 }
 

@@ -1,5 +1,13 @@
 // The HTTP face of the simulator's controls: tests and people play fate through it.
-import { parseAdvanceSeconds, parseFault, parseReset, parseServer, parseStock, parseTickAt } from "./control-input.ts";
+import {
+  parseAdvanceSeconds,
+  parseFault,
+  parseImage,
+  parseReset,
+  parseServer,
+  parseStock,
+  parseTickAt,
+} from "./control-input.ts";
 import type { Controls } from "./controls.ts";
 import { ControlError } from "./errors.ts";
 
@@ -41,6 +49,8 @@ async function dispatch(controls: Controls, onTick: OnTick | undefined, request:
       return { status: 200, body: { now: new Date(controls.now()).toISOString() } };
     case "POST /_sim/servers":
       return { status: 201, body: { server: controls.addServer(parseServer(json(text))) } };
+    case "POST /_sim/images":
+      return { status: 201, body: { image: controls.addImage(parseImage(json(text))) } };
     case "POST /_sim/stock":
       return { status: 200, body: { stock: controls.stock(parseStock(json(text))) } };
     case "POST /_sim/faults":

@@ -3,8 +3,10 @@ import { parseFault, parseReset, parseStock } from "./control-input.ts";
 import { ControlError } from "./errors.ts";
 import type { Fault, FaultRecord } from "./faults.ts";
 import { renderFirewall } from "./firewall-record.ts";
+import { renderImage } from "./image-record.ts";
+import { addImage, type ImageSeed } from "./image-seed.ts";
 import { renderNetwork } from "./network-record.ts";
-import type { Action, Firewall, Network, Server, SshKey } from "./resources.ts";
+import type { Action, Firewall, Image, Network, Server, SshKey } from "./resources.ts";
 import { addServer, type ServerSeed } from "./seed.ts";
 import { type ServerRecord } from "./server-record.ts";
 import { renderServer } from "./server-view.ts";
@@ -24,6 +26,8 @@ export interface State {
   servers: ServerState[];
   actions: Action[];
   firewalls: Firewall[];
+  /** Without Hetzner's own. */
+  images: Image[];
   networks: Network[];
   ssh_keys: SshKey[];
   stock: StockEntry[];
@@ -46,6 +50,8 @@ export interface Controls {
   advance(seconds: number): void;
   /** Puts a server in as given and answers it as the API would. */
   addServer(seed: ServerSeed): Server;
+  /** Puts an image in as given and answers it as the API would. */
+  addImage(seed: ImageSeed): Image;
   /** Changes what the catalogue says and what a create meets; answers the changed entries. */
   stock(change: StockChange): StockEntry[];
   /** Installs a fault behind those already there. */
@@ -72,6 +78,7 @@ export function createControls(real_ms: () => number, world: () => World, replac
       world().advanced_ms += seconds * 1000;
     },
     addServer: (seed) => renderServer(world(), addServer(world(), seed, now()), now()),
+    addImage: (seed) => renderImage(addImage(world(), seed), now()),
     stock: (change) => changeStock(world().stock, parseStock(change)),
     fault: (fault) => {
       world().faults.push({ ...parseFault(fault), seen: 0 });
@@ -96,6 +103,7 @@ function stateOf(world: World, now_ms: number): State {
     servers: [...world.servers.values()].map((record) => serverState(world, record, now_ms)),
     actions: [...world.actions.values()].map((action) => renderAction(action, now_ms)),
     firewalls: [...world.firewalls.values()].map((record) => renderFirewall(world, record, now_ms)),
+    images: [...world.images.values()].map((record) => renderImage(record, now_ms)),
     networks: [...world.networks.values()].map((record) => renderNetwork(record, now_ms)),
     ssh_keys: [...world.ssh_keys.values()].map(({ view }) => view),
     stock: [...world.stock.values()],

@@ -1,7 +1,8 @@
 // The life of a server from here on is a plan: 1 s initializing, 0.5 s starting, then running.
 import { failureOf, renderAction, startAction } from "./action-record.ts";
 import { created, type Call, type Reply } from "./call.ts";
-import { findImage, findLocation, findServerType } from "./catalogue.ts";
+import { findLocation, findServerType } from "./catalogue.ts";
+import { chooseImage } from "./choose-image.ts";
 import { chooseAttachments, startAttachments, type Attachments } from "./create-attachments.ts";
 import { readCreateRequest, type CreateRequest } from "./create-request.ts";
 import { ApiError, invalidField, notFound } from "./errors.ts";
@@ -25,7 +26,7 @@ export function createServer(call: Call): Reply {
   const { world, now_ms } = call;
   const type = findServerType(request.server_type);
   if (type === undefined) throw notFound("server type");
-  const image = chooseImage(request, type, now_ms);
+  const image = chooseImage(call, request.image, type);
   const location = chooseLocation(world, request, type, now_ms);
   for (const kind of request.absent) throw notFound(kind);
   const attachments = chooseAttachments(call, request, location.network_zone);
@@ -50,16 +51,6 @@ export function createServer(call: Call): Reply {
     next_actions: next_actions.map((next) => renderAction(next, now_ms)),
     root_password: request.ssh_keys.length === 0 ? newPassword() : null,
   });
-}
-
-function chooseImage(request: CreateRequest, type: ServerType, now_ms: number): Image {
-  const image = findImage(request.image, type.architecture);
-  if (image === undefined) throw notFound("image");
-  if (image.architecture !== type.architecture)
-    throw new ApiError(422, "invalid_input", "image architecture does not match the server type");
-  if (image.deprecation !== null && now_ms >= Date.parse(image.deprecation.unavailable_after))
-    throw new ApiError(422, "invalid_input", `image ${image.name ?? image.id} is deprecated`);
-  return image;
 }
 
 function chooseLocation(world: World, request: CreateRequest, type: ServerType, now_ms: number): Location {

@@ -62,7 +62,7 @@ export function isChanging(what: string): ApiError {
   return new ApiError(409, "conflict", `${what} is being changed`);
 }
 
-/** 423: another action holds the server. Source: Hetzner API, Errors. */
-export function locked(): ApiError {
-  return new ApiError(423, "locked", "server is locked");
+/** 423: another action holds it. Source: Hetzner API, Errors. */
+export function locked(what: string): ApiError {
+  return new ApiError(423, "locked", `${what} is locked`);
 }

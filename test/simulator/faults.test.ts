@@ -26,7 +26,7 @@ describe("a status fault", () => {
     const { sim, send } = startSimulator();
     sim.fault({ method: "DELETE", path: "/servers/\\d+", status: 500 });
     expect(await send("GET", "/v1/servers/1")).toMatchObject({ status: 404 });
-    expect(await send("DELETE", "/v1/images/1")).toMatchObject({ status: 405 });
+    expect(await send("DELETE", "/v1/locations/1")).toMatchObject({ status: 405 });
     expect(await send("DELETE", "/v1/servers/1")).toMatchObject({ status: 500 });
   });
 

@@ -50,6 +50,11 @@ export class Fields {
     return value ?? "";
   }
 
+  oneOf<Choice extends string>(name: string, choices: readonly Choice[]): Choice | null {
+    const isChoice = (value: unknown): value is Choice => choices.some((choice) => choice === value);
+    return this.read(name, null, isChoice, `Must be one of: ${choices.join(", ")}.`);
+  }
+
   boolean(name: string, otherwise: boolean): boolean {
     return this.read(name, otherwise, (value) => typeof value === "boolean", "Not a valid boolean.");
   }

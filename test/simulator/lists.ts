@@ -2,6 +2,7 @@ import { ok, type Call, type Reply } from "./call.ts";
 import { invalidField } from "./errors.ts";
 import { parseLabelSelector } from "./label-selector.ts";
 import type { Labels } from "./labels.ts";
+import { parseTimestamp } from "./resources.ts";
 
 const PER_PAGE_DEFAULT = 25;
 // The official document names the maximum and no error for going over it; clamping is the harsher choice for a client
@@ -52,6 +53,12 @@ export function filterValues(call: Call, name: string, allowed: readonly string[
 export function labelFilter(call: Call): (labels: Labels) => boolean {
   const selector = call.url.searchParams.get("label_selector") ?? "";
   return selector === "" ? () => true : parseLabelSelector(selector);
+}
+
+/** Where something stands in a list that is sorted by `created`: what was put in with a broken one goes last. */
+export function creationOrder({ created }: { created?: string | null }): number {
+  const created_ms = parseTimestamp(created);
+  return Number.isNaN(created_ms) ? Infinity : created_ms;
 }
 
 /** Sorts by the repeated `sort=field[:asc|:desc]`, first one first; the first of `fields` breaks ties. */

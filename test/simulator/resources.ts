@@ -56,6 +56,7 @@ export interface Location {
   network_zone: string;
 }
 
+/** `created` and `labels` are loose because the control plane may put in an image with broken ones. */
 export interface Image {
   id: number;
   type: "system" | "app" | "snapshot" | "backup";
@@ -64,7 +65,7 @@ export interface Image {
   description: string;
   image_size: number | null;
   disk_size: number;
-  created: string;
+  created?: string | null;
   created_from: { id: number; name: string } | null;
   bound_to: number | null;
   os_flavor: string;
@@ -73,7 +74,7 @@ export interface Image {
   protection: { delete: boolean };
   deprecation: Deprecation | null;
   deleted: string | null;
-  labels: Labels;
+  labels?: Labels | null;
   architecture: Architecture;
 }
 
@@ -186,7 +187,7 @@ export interface Action {
   error: { code: string; message: string } | null;
 }
 
-/** Unix milliseconds of a time as the API writes it; NaN for anything else that a server was put in with. */
+/** Unix milliseconds of a time as the API writes it; NaN for anything else that something was put in with. */
 export function parseTimestamp(value: unknown): number {
   return typeof value === "string" ? Date.parse(value) : Number.NaN;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { anyBody, anyMethod, anyRequest } from "./any-request.ts";
 import { startSimulator } from "./client.ts";
 
-const CONTROLS = ["reset", "clock", "servers", "stock", "faults", "tick", "state", "requests"];
+const CONTROLS = ["reset", "clock", "servers", "images", "stock", "faults", "tick", "state", "requests"];
 
 describe("whatever is sent", () => {
   it("the API answers with a known status and never with a failure of its own", async () => {
@@ -29,7 +29,12 @@ describe("whatever is sent", () => {
           expect([200, 201, 404, 422, 501]).toContain(status);
         }
         sim.clearFaults();
-        for (const target of ["servers?sort=name&sort=created", "primary_ips", "servers/actions"])
+        for (const target of [
+          "servers?sort=name&sort=created",
+          "images?sort=created&label_selector=a",
+          "primary_ips",
+          "servers/actions",
+        ])
           expect(await send("GET", `/v1/${target}`)).toMatchObject({ status: 200 });
         for (const { id } of sim.state().servers)
           expect((await send("DELETE", `/v1/servers/${id}`)).status).not.toBe(500);

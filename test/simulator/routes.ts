@@ -2,11 +2,9 @@ import { getAction, getActionOf, getActions, listActionsAbout, listActionsOf } f
 import {
   datacentersAreGone,
   emptyList,
-  getImage,
   getLocation,
   getPricing,
   getServerType,
-  listImages,
   listLocations,
   listServerTypes,
 } from "./catalogue-routes.ts";
@@ -38,6 +36,8 @@ import {
   updateNetwork,
   withNetwork,
 } from "./networks.ts";
+import { changeProtection as changeImageProtection, createImage } from "./image-actions.ts";
+import { deleteImage, getImage, listImages, updateImage, withImage, withOwnImage } from "./image-routes.ts";
 import { deletePrimaryIp, getPrimaryIp, listPrimaryIps } from "./primary-ips.ts";
 import { changeProtection, powerOff, powerOn, reboot, reset, shutdown } from "./server-actions.ts";
 import { attachToNetwork, detachFromNetwork } from "./server-networks.ts";
@@ -60,12 +60,18 @@ const TABLE: Record<string, Methods> = {
   "/servers/{id}/actions/change_protection": { POST: withServer(changeProtection) },
   "/servers/{id}/actions/attach_to_network": { POST: withServer(attachToNetwork) },
   "/servers/{id}/actions/detach_from_network": { POST: withServer(detachFromNetwork) },
+  "/servers/{id}/actions/create_image": { POST: withServer(createImage) },
   "/servers/actions": { GET: listActionsAbout("server") },
   "/servers/actions/{id}": { GET: getAction },
   "/actions": { GET: getActions },
   "/actions/{id}": { GET: getAction },
   "/images": { GET: listImages },
-  "/images/{id}": { GET: getImage },
+  "/images/{id}": { GET: withImage(getImage), PUT: withOwnImage(updateImage), DELETE: withOwnImage(deleteImage) },
+  "/images/{id}/actions": { GET: withImage(listActionsOf) },
+  "/images/{id}/actions/{id}": { GET: withImage(getActionOf) },
+  "/images/{id}/actions/change_protection": { POST: withOwnImage(changeImageProtection) },
+  "/images/actions": { GET: listActionsAbout("image") },
+  "/images/actions/{id}": { GET: getAction },
   "/locations": { GET: listLocations },
   "/locations/{id}": { GET: getLocation },
   "/server_types": { GET: listServerTypes },

@@ -1,9 +1,9 @@
-import { actionPlan, startAction, started, type ActionRecord } from "./action-record.ts";
+import { actionPlan, isBusy, startAction, started, type ActionRecord } from "./action-record.ts";
 import type { Call, Reply } from "./call.ts";
 import { ApiError, invalidField, locked } from "./errors.ts";
 import { Fields } from "./fields.ts";
 import { renderServer } from "./server-view.ts";
-import { isBusy, statusAt, type ServerRecord } from "./server-record.ts";
+import { statusAt, type ServerRecord } from "./server-record.ts";
 
 /** `POST /servers/{id}/actions/poweron`. Source: Hetzner API, Server Actions. */
 export function powerOn(call: Call, record: ServerRecord): Reply {
@@ -58,6 +58,6 @@ export function changeProtection(call: Call, record: ServerRecord): Reply {
 }
 
 function act(call: Call, record: ServerRecord, command: string): ActionRecord {
-  if (isBusy(record, call.now_ms)) throw locked();
+  if (isBusy(record, call.now_ms)) throw locked("server");
   return startAction(call.world, [record], actionPlan(call, command));
 }

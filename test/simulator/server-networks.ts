@@ -1,11 +1,11 @@
-import { actionPlan, startAction, started, type ActionPlan, type ActionRecord } from "./action-record.ts";
+import { actionPlan, isBusy, startAction, started, type ActionPlan, type ActionRecord } from "./action-record.ts";
 import type { Call, Reply } from "./call.ts";
 import { ApiError, locked, notFound } from "./errors.ts";
 import { Fields } from "./fields.ts";
 import { parseIpv4 } from "./ip-ranges.ts";
 import { refuseWhileChanging, taking, type NetworkRecord } from "./network-record.ts";
 import { chooseAddresses, macAddress, refuseOverlap, type WantedAddress } from "./private-addresses.ts";
-import { isBusy, type ServerRecord } from "./server-record.ts";
+import type { ServerRecord } from "./server-record.ts";
 import type { World } from "./world.ts";
 
 /** `POST /servers/{id}/actions/attach_to_network`. Source: Hetzner API, Server Actions. */
@@ -48,7 +48,7 @@ export function detachFromNetwork(call: Call, server: ServerRecord): Reply {
 }
 
 function refuseWhileBusy(call: Call, server: ServerRecord, network: NetworkRecord): void {
-  if (isBusy(server, call.now_ms)) throw locked();
+  if (isBusy(server, call.now_ms)) throw locked("server");
   refuseWhileChanging(call, network);
 }
 

@@ -1,4 +1,4 @@
-import { isRunning, type Subject } from "./action-record.ts";
+import type { Subject } from "./action-record.ts";
 import type { Labels } from "./labels.ts";
 import type { Server } from "./resources.ts";
 import type { World } from "./world.ts";
@@ -26,16 +26,6 @@ export interface ServerRecord extends Subject {
 /** The server's status at that time. */
 export function statusAt(record: ServerRecord, now_ms: number): string {
   return record.changes.findLast((change) => change.at_ms <= now_ms)?.status ?? record.view.status;
-}
-
-/** Whether an action keeps a DELETE away. */
-export function isLocked(record: ServerRecord, now_ms: number): boolean {
-  return record.actions.some((action) => action.hold === "everything" && isRunning(action, now_ms));
-}
-
-/** Whether anything is being done to the server, which keeps other actions away. */
-export function isBusy(record: ServerRecord, now_ms: number): boolean {
-  return record.actions.some((action) => action.hold !== "nothing" && isRunning(action, now_ms));
 }
 
 /** The servers a list shows at that time. */

@@ -1,7 +1,8 @@
+import { isLocked } from "./action-record.ts";
 import { firewallsOf } from "./firewall-record.ts";
 import { privateNetOf } from "./network-record.ts";
 import type { PublicNet, Server } from "./resources.ts";
-import { isLocked, statusAt, type ServerRecord } from "./server-record.ts";
+import { statusAt, type ServerRecord } from "./server-record.ts";
 import type { World } from "./world.ts";
 
 /** The server as the API shows it at that time. Source: Hetzner API, Servers. */

@@ -1,14 +1,14 @@
-import { actionPlan, renderAction, startAction } from "./action-record.ts";
+import { actionPlan, isLocked, renderAction, startAction } from "./action-record.ts";
 import { ok, type Call, type Reply } from "./call.ts";
 import { ApiError, locked } from "./errors.ts";
 import { forgetServer } from "./firewall-record.ts";
 import { Fields } from "./fields.ts";
-import { filterValues, labelFilter, page, sorted } from "./lists.ts";
+import { deleteBackups } from "./image-record.ts";
+import { creationOrder, filterValues, labelFilter, page, sorted } from "./lists.ts";
 import { leaveNetworks } from "./network-record.ts";
 import { refuseTaken, withRecord } from "./lookup.ts";
-import { isLocked, labelsOf, listedServers, statusAt, type ServerRecord } from "./server-record.ts";
+import { labelsOf, listedServers, statusAt, type ServerRecord } from "./server-record.ts";
 import { renderServer } from "./server-view.ts";
-import { parseTimestamp } from "./resources.ts";
 
 const STATUSES = [
   "running",
@@ -34,19 +34,17 @@ export function listServers(call: Call): Reply {
       (statuses?.includes(statusAt(record, call.now_ms)) ?? true) &&
       matches(labelsOf(record)),
   );
-  const servers = sorted(call, found, { id: ({ view }) => view.id, name: ({ view }) => view.name, created: createdMs });
+  const servers = sorted(call, found, {
+    id: ({ view }) => view.id,
+    name: ({ view }) => view.name,
+    created: ({ view }) => creationOrder(view),
+  });
   return page(call, "servers", servers, (record) => renderServer(call.world, record, call.now_ms));
 }
 
 // Only under a fault; a server from the future, made under another clock, is listed like any other.
 function isTooYoung({ born_ms }: ServerRecord, { effects, now_ms }: Call): boolean {
   return effects.hide_ms > 0 && now_ms < born_ms + effects.hide_ms;
-}
-
-// A server that was put in with a broken `created` goes last.
-function createdMs({ view }: ServerRecord): number {
-  const created_ms = parseTimestamp(view.created);
-  return Number.isNaN(created_ms) ? Infinity : created_ms;
 }
 
 /** Wraps a handler of one server. */
@@ -71,7 +69,7 @@ export function updateServer(call: Call, record: ServerRecord): Reply {
 /** `DELETE /servers/{id}`: gone at once, while the action lives on. Source: Hetzner API, Servers. */
 export function deleteServer(call: Call, record: ServerRecord): Reply {
   if (record.view.protection?.delete) throw new ApiError(423, "protected", "server deletion is protected");
-  if (isLocked(record, call.now_ms)) throw locked();
+  if (isLocked(record, call.now_ms)) throw locked("server");
   const { now_ms } = call;
   const action = startAction(call.world, [record], actionPlan(call, "delete_server"));
   // A deletion that is going to fail leaves the server where it is.
@@ -79,6 +77,7 @@ export function deleteServer(call: Call, record: ServerRecord): Reply {
     call.world.servers.delete(record.view.id);
     forgetServer(call.world, record.view.id, action.ends_ms);
     leaveNetworks(call.world, record.view.id, action.ends_ms);
+    deleteBackups(call.world, record.view.id);
   }
   return ok({ action: renderAction(action, now_ms) });
 }

@@ -16,6 +16,7 @@ export { ConnectionDropped, ControlError } from "./errors.ts";
 export type { State, ServerState } from "./controls.ts";
 export type { Fault } from "./faults.ts";
 export type { Action, Firewall, Image, Location, Network, Server, ServerType, SshKey } from "./resources.ts";
+export type { ImageSeed } from "./image-seed.ts";
 export type { ServerSeed } from "./seed.ts";
 export type { StockChange, StockEntry } from "./stock.ts";
 export type { RequestEntry, ResetOptions } from "./world.ts";
@@ -28,6 +29,16 @@ export interface SimulatorOptions {
   first_id?: number;
   /** What `/_sim/tick` runs. */
   onTick?: OnTick;
+  /** Shown every API request as it comes in, whatever becomes of it. */
+  onRequest?: (request: ApiRequest) => void;
+}
+
+/** An API request as it came in; no body is the empty one. */
+export interface ApiRequest {
+  method: string;
+  /** With `/v1`. */
+  path: string;
+  body: string;
 }
 
 /** A simulated project: the API and its control plane behind one fetch, and the same controls as methods. */
@@ -53,9 +64,10 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   return {
     ...controls,
     async fetch(request) {
-      const isControl = new URL(request.url).pathname.startsWith("/_sim/");
-      if (isControl) return answerControl(controls, options.onTick, request);
+      const { pathname } = new URL(request.url);
+      if (pathname.startsWith("/_sim/")) return answerControl(controls, options.onTick, request);
       const text = await readBody(request);
+      options.onRequest?.({ method: request.method, path: pathname, body: text });
       return serve(world, controls.now(), request, text);
     },
   };

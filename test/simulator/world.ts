@@ -1,6 +1,7 @@
 import type { ActionRecord } from "./action-record.ts";
 import type { FaultRecord } from "./faults.ts";
 import type { FirewallRecord } from "./firewall-record.ts";
+import type { ImageRecord } from "./image-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { RateLimit } from "./rate-limit.ts";
 import type { ServerRecord } from "./server-record.ts";
@@ -37,6 +38,8 @@ export interface World {
   /** Actions outlive the servers they were about. */
   actions: Map<number, ActionRecord>;
   firewalls: Map<number, FirewallRecord>;
+  /** The project's own ones, without Hetzner's. */
+  images: Map<number, ImageRecord>;
   networks: Map<number, NetworkRecord>;
   ssh_keys: Map<number, SshKeyRecord>;
   stock: Stock;
@@ -54,6 +57,7 @@ export interface NextId {
   ssh_key: number;
   firewall: number;
   network: number;
+  image: number;
 }
 
 /** Ids from `server` on: a world that follows another one starts where that ended, because an id is never used twice. */
@@ -64,6 +68,8 @@ export const idsFrom = (server: number): NextId => ({
   ssh_key: server + 19_900,
   firewall: server + 29_900,
   network: server + 39_900,
+  // Hetzner's own images are in the range below.
+  image: server + 399_999_900,
 });
 
 const REQUESTS_PER_HOUR = 3600;
@@ -77,6 +83,7 @@ export function createWorld(options: ResetOptions, now_ms: number, next_id: Next
     servers: new Map(),
     actions: new Map(),
     firewalls: new Map(),
+    images: new Map(),
     networks: new Map(),
     ssh_keys: new Map(),
     stock: new Map(),

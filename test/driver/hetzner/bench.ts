@@ -1,6 +1,6 @@
 import type { HetznerOptions } from "../../../src/driver/hetzner/account.ts";
 import { createHetznerDriver } from "../../../src/driver/hetzner/hetzner.ts";
-import { createSimulator } from "../../simulator/simulator.ts";
+import { createDrivenSimulator } from "../../driven-simulator.ts";
 import { NOW } from "../contract/cloud.ts";
 
 /** A value that must turn up in one header of every request, and nowhere else. */
@@ -48,7 +48,7 @@ function openDriver(answer: (sent: Sent, input: string) => Response | Promise<Re
 /** A driver to a simulated project, on a clock that only `advance` moves. */
 export function openSimulated(options: Options = {}) {
   let now = NOW;
-  const sim = createSimulator({ now: () => now });
+  const sim = createDrivenSimulator({ now: () => now });
   const opened = openDriver(({ init }, input) => sim.fetch(new Request(input, init)), { now: () => now, ...options });
   return {
     ...opened,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createHetznerExtras } from "../../../src/driver/hetzner/extras.ts";
 import type { FirewallRule } from "../../../src/machine/firewall.ts";
-import { createSimulator } from "../../simulator/simulator.ts";
+import { createDrivenSimulator } from "../../driven-simulator.ts";
 import { failureOf, MINUTE, NOW } from "../contract/cloud.ts";
 import { TOKEN } from "./bench.ts";
 
@@ -19,7 +19,7 @@ const plain = (name: string, more: Partial<Parameters<ReturnType<typeof open>["f
 
 function open() {
   let now = NOW;
-  const sim = createSimulator({ now: () => now });
+  const sim = createDrivenSimulator({ now: () => now });
   const bodies: unknown[] = [];
   const fetch = (input: string, init: RequestInit) => {
     if (typeof init.body === "string") bodies.push(JSON.parse(init.body));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createHetznerExtras } from "../../../src/driver/hetzner/extras.ts";
-import { createSimulator } from "../../simulator/simulator.ts";
+import { createDrivenSimulator } from "../../driven-simulator.ts";
 import { failureOf, MINUTE, NOW } from "../contract/cloud.ts";
 import { TOKEN } from "./bench.ts";
 
@@ -10,7 +10,7 @@ const CREATE = { method: "POST", path: "/networks$" };
 
 function open() {
   let now = NOW;
-  const sim = createSimulator({ now: () => now });
+  const sim = createDrivenSimulator({ now: () => now });
   const fetch = (input: string, init: RequestInit) => sim.fetch(new Request(input, init));
   const { networks } = createHetznerExtras({
     token: TOKEN,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createHetznerExtras } from "../../../src/driver/hetzner/extras.ts";
 import { failureOf, NOW } from "../contract/cloud.ts";
-import { createSimulator } from "../../simulator/simulator.ts";
+import { createDrivenSimulator } from "../../driven-simulator.ts";
 import { TOKEN } from "./bench.ts";
 
 const KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMcOL20YlBkE4kAlePP9eFk/81YyJpa7cqTX2Q7Vs/b";
@@ -10,7 +10,7 @@ const OTHER =
 const LABELS = { "mayfly-uid": "00000000-0000-4000-8000-000000000001", team: "red" };
 
 function open() {
-  const sim = createSimulator({ now: () => NOW });
+  const sim = createDrivenSimulator({ now: () => NOW });
   const fetch = (input: string, init: RequestInit) => sim.fetch(new Request(input, init));
   const { sshKeys } = createHetznerExtras({ token: TOKEN, endpoint: "https://hetzner.test/v1", now: () => NOW, fetch });
   return { sim, sshKeys, posts: () => sim.requests().filter(({ method }) => method === "POST").length };
