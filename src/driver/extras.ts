@@ -80,6 +80,11 @@ export interface Extras {
   isSpare?(): boolean;
   /** Every server type that the cloud knows, with what it offers where. All pages or an error (S93). */
   serverTypes?(): Promise<readonly ServerType[]>;
+  /**
+   * The newest snapshot that a caller's `label_selector` names and that this server type can boot, as an image's id. That there is
+   * none is `invalid_input`.
+   */
+  findSnapshot?(labelSelector: string, serverType: string): Promise<string>;
   readonly sshKeys?: SshKeys;
   readonly firewalls?: Firewalls;
   readonly networks?: Networks;

@@ -17,7 +17,7 @@ const checked = <T>(read: (text: string) => Checked<T>) =>
   });
 
 export const ref = checked((text) => parseRef(text));
-export const labelSelector = checked(parseLabelSelector);
+export const labelSelector = checked((text) => parseLabelSelector(text));
 export const providerWord = z.string().refine(isProviderWord, TOKEN_RULE);
 export const owner = z.string().refine(isOwner, OWNER_RULE);
 export const duration = z.string(DURATION_RULE).refine((text) => parseDuration(text) !== null, DURATION_RULE);

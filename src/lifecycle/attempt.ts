@@ -1,4 +1,4 @@
-import { DriverError, type DriverErrorCode } from "../driver/driver.ts";
+import { DriverError, invalidInput, type DriverErrorCode } from "../driver/driver.ts";
 import { creationTime, labelTime } from "../machine/age.ts";
 import { isOurs, promisedMax } from "../machine/decide.ts";
 import { LABEL, uidIn } from "../machine/labels.ts";
@@ -50,10 +50,12 @@ export async function attempt(
     return refused(attached.refusal);
   }
   for (const candidate of await coolLast(deps, candidates)) {
-    // The row owns each further try anew, and shows what is being tried.
-    if (!(await store.machines.choose(row.uid, candidate, now(), now() + TRY_MS))) return refused(RELEASED);
     try {
-      const machine = await driver.create(specOf(row, { ...request, ...candidate }, attached.ids));
+      const image = await imageOf(deps, request, candidate);
+      // The row owns each further try anew, and shows what is being tried.
+      if (!(await store.machines.choose(row.uid, { ...candidate, image }, now(), now() + TRY_MS)))
+        return refused(RELEASED);
+      const machine = await driver.create(specOf(row, { ...request, ...candidate, image }, attached.ids));
       const isOpen = (one: Candidate) => ![candidate, ...tried].some((other) => isSamePair(other, one));
       const told = [
         ...tried,
@@ -84,6 +86,13 @@ export async function attempt(
 async function giveUp({ store, now }: Deps, row: NewMachine, refusal: Refusal, isCertain: boolean): Promise<void> {
   if (isCertain) await store.machines.fail([{ uid: row.uid, reason: refusal.code }], now());
   else await store.machines.giveBack(row.uid, refusal.message, now());
+}
+
+/** The image by name or id: of a selector the newest snapshot that the candidate can boot. */
+async function imageOf({ extras }: Deps, { image, isImageSelector }: MachineRequest, { serverType }: Candidate) {
+  if (!isImageSelector) return image;
+  if (extras.findSnapshot) return extras.findSnapshot(image, serverType);
+  throw invalidInput({ field: "image", rule: "must be a name or an id: this provider has no snapshots" });
 }
 
 function noRoom(tried: readonly TriedCandidate[]): Refusal {

@@ -6,8 +6,8 @@ import type { Deps } from "./lifecycle.ts";
 
 /** As many of each kind as one call may mean; a further call means the rest. */
 const MOST = 500;
-/** As many as one invocation can also see to; the sweep does the others. */
-const AT_ONCE = 2;
+/** As many as one invocation can also see to within a free plan's fifty statements; the sweep does the others. */
+const AT_ONCE = 5;
 
 export interface TearDown {
   readonly machines: readonly MachineRow[];
@@ -36,7 +36,8 @@ export async function tearDown(
   const inOrder = going.toSorted((a, b) => orderOf(a) - orderOf(b));
   const work = async () => {
     await destroyInTurn(deps, doomed.slice(0, AT_ONCE), requestId);
-    for (const row of inOrder.slice(0, AT_ONCE)) await deleteResource(deps, row);
+    const room = Math.max(0, AT_ONCE - doomed.length);
+    for (const row of inOrder.slice(0, room)) await deleteResource(deps, row);
   };
   return { machines: doomed, resources: inOrder, work: work() };
 }

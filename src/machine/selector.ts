@@ -23,7 +23,6 @@ export type SelectorTerm =
 const MAX_TERMS = 10;
 /** Far more than ten terms need; splitting takes time with the square of the length. */
 const MAX_CHARACTERS = 4096;
-const FIELD = "label_selector";
 const TERM =
   /^(?<not>!?)(?<key>[^\s=!(),]+)\s*(?:(?<operator>==|=|!=)\s*(?<value>[^\s=!(),]*)|\s(?<set>in|notin)\s*\((?<values>[^()]*)\))?$/;
 
@@ -31,31 +30,31 @@ const TERM =
  * Reads a caller's `label_selector`. Terms join by AND; `!=` and `notin` also match machines without the key.
  * Reserved keys are refused: labels shown and selected on are the caller's own.
  */
-export function parseLabelSelector(text: string): Checked<readonly SelectorTerm[]> {
-  if (text.length > MAX_CHARACTERS) return invalid(FIELD, `must be at most ${MAX_CHARACTERS} characters`);
+export function parseLabelSelector(text: string, field = "label_selector"): Checked<readonly SelectorTerm[]> {
+  if (text.length > MAX_CHARACTERS) return invalid(field, `must be at most ${MAX_CHARACTERS} characters`);
   if (text.trim() === "") return valid([]);
   // A comma inside parentheses separates values, not terms.
   const parts = text.split(/,(?![^(]*\))/);
-  if (parts.length > MAX_TERMS) return invalid(FIELD, `must have at most ${MAX_TERMS} terms`);
+  if (parts.length > MAX_TERMS) return invalid(field, `must have at most ${MAX_TERMS} terms`);
   const terms: SelectorTerm[] = [];
   for (const part of parts) {
     const groups = TERM.exec(part.trim())?.groups;
     const key = groups?.["key"];
     if (groups === undefined || key === undefined)
-      return invalid(FIELD, "must be terms like `k=v`, `k!=v`, `k`, `!k`, `k in (a,b)`, joined by commas");
-    if (!isLabelKey(key)) return invalid(FIELD, "must name valid label keys");
+      return invalid(field, "must be terms like `k=v`, `k!=v`, `k`, `!k`, `k in (a,b)`, joined by commas");
+    if (!isLabelKey(key)) return invalid(field, "must name valid label keys");
     if (isReservedKey(key))
-      return invalid(FIELD, `must not use \`${key}\`: only labels that you set can be selected on`);
+      return invalid(field, `must not use \`${key}\`: only labels that you set can be selected on`);
     const { operator, set } = groups;
     const comparison = operator ?? set;
     if (comparison === undefined) {
       terms.push({ test: groups["not"] === "!" ? "absent" : "exists", key });
       continue;
     }
-    if (groups["not"] === "!") return invalid(FIELD, "must not join `!` with a comparison");
+    if (groups["not"] === "!") return invalid(field, "must not join `!` with a comparison");
     const values =
       set === undefined ? [groups["value"] ?? ""] : (groups["values"] ?? "").split(",").map((v) => v.trim());
-    if (!values.every(isLabelValue)) return invalid(FIELD, "must compare with valid label values");
+    if (!values.every(isLabelValue)) return invalid(field, "must compare with valid label values");
     terms.push({ test: comparison === "!=" || comparison === "notin" ? "notin" : "in", key, values });
   }
   return valid(terms);

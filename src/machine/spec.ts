@@ -2,6 +2,7 @@ import { checkCallerLabels, checkProviderLabels } from "./labels.ts";
 import type { Attachment } from "./attachment.ts";
 import type { Labels } from "./machine.ts";
 import { checkName } from "./name.ts";
+import { parseLabelSelector } from "./selector.ts";
 import { invalid, valid, type Checked } from "./validation.ts";
 
 /** What a driver is asked to make. The first five fields are contract A's frozen core (S14); a driver may ignore the rest. */
@@ -43,7 +44,9 @@ export interface Candidate {
 
 /** What a caller asks for, before it has a uid, an owner or an end. */
 export interface MachineRequest {
+  /** A name or an id; or a selector of labels, which means the newest snapshot that has them. */
   readonly image: string;
+  readonly isImageSelector: boolean;
   readonly cloudInit: string;
   readonly labels: Labels;
   readonly enableIpv4: boolean;
@@ -54,9 +57,22 @@ export interface MachineRequest {
 export function checkRequest(request: MachineRequest, attachments: readonly Attachment[]): Checked<MachineRequest> {
   const labels = checkCallerLabels(request.labels);
   if (!labels.ok) return labels;
+  const image = checkImage(request);
+  if (!image.ok) return image;
   const number = (kind: Attachment["kind"]): number => attachments.filter((one) => one.kind === kind).length;
-  const common = checkCommon(request, { networks: number("network"), firewalls: number("firewall") });
+  const attached = { networks: number("network"), firewalls: number("firewall") };
+  const common = checkCommon({ ...request, image: image.value }, attached);
   return common.ok ? valid(request) : common;
+}
+
+/** The image to check; what a selector means is not known yet. */
+function checkImage({ image, isImageSelector }: MachineRequest): Checked<string> {
+  if (!isImageSelector) return valid(image);
+  const selector = parseLabelSelector(image, "image.label_selector");
+  if (!selector.ok) return selector;
+  return selector.value.length > 0
+    ? valid(DEFAULT_IMAGE)
+    : invalid("image.label_selector", "must name at least one label");
 }
 
 /**
@@ -74,7 +90,7 @@ export function checkSpec(spec: MachineSpec): Checked<MachineSpec> {
   return common.ok ? valid(spec) : common;
 }
 
-type Common = Omit<MachineRequest, "labels">;
+type Common = Omit<MachineRequest, "labels" | "isImageSelector">;
 
 function checkCommon(spec: Common, attached: { networks: number; firewalls: number }): Checked<Common> {
   if (!TOKEN.test(spec.image)) return invalid("image", TOKEN_RULE);

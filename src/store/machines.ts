@@ -127,16 +127,22 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
     },
 
     /** Says what is being tried for a row now, and owns it for as long. False when it is no longer `requested`. */
-    async choose(uid: string, { serverType, region }: Candidate, now: number, tryingUntil: number): Promise<boolean> {
+    async choose(
+      uid: string,
+      { serverType, region, image }: Candidate & { image: string },
+      now: number,
+      tryingUntil: number,
+    ): Promise<boolean> {
       const rows = await db.rows(
         sql(
-          `UPDATE machines SET server_type = ?2, region = ?3, next_try_at = ?4, tried_at = ?5, missing_since = NULL
+          `UPDATE machines SET server_type = ?2, region = ?3, image = ?6, next_try_at = ?4, tried_at = ?5, missing_since = NULL
            WHERE uid = ?1 AND phase = 'requested' RETURNING uid`,
           uid,
           serverType,
           region,
           tryingUntil,
           now,
+          image,
         ),
       );
       return rows.length > 0;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { machineOf } from "../machine/fixtures.ts";
 import { BODY, createMayfly, HOUR, machineIn, machinesIn, MINUTE, NOW, SECOND } from "../mayfly.ts";
 
 describe("a machine over HTTP", () => {
@@ -79,7 +80,7 @@ describe("a machine over HTTP", () => {
     expect((await mayfly.send("GET", `/v1/machines/${machineIn(first).name}`)).status).toBe(200);
   });
 
-  it("costs started hours at its own location's price, and nothing is free because its price is unknown", async () => {
+  it("S84: costs started hours at the price recorded at create, and nothing is free because its price is unknown", async () => {
     const mayfly = createMayfly();
     const created = machineIn(await mayfly.send("PUT", "/v1/machines/first", { ...BODY, ttl: "5h" }));
     expect(created.price_eur_per_hour).toBeGreaterThan(0);
@@ -87,6 +88,12 @@ describe("a machine over HTTP", () => {
     mayfly.advance(HOUR + MINUTE);
     const later = machineIn(await mayfly.send("GET", "/v1/machines/first"));
     expect(later.cost_eur).toBeCloseTo(2 * (created.price_eur_per_hour ?? 0), 6);
+    const priceless = machineOf({ providerId: created.provider_id ?? "", priceEurPerHour: null });
+    const [seen] = await mayfly.store.machines.observe(
+      [{ uid: created.id.slice(4), machine: priceless }],
+      mayfly.now(),
+    );
+    expect(seen?.priceMicroEur).toBe(Math.round((created.price_eur_per_hour ?? 0) * 1e6));
 
     const dollars = createMayfly();
     dollars.simulator.reset({ currency: "USD" });

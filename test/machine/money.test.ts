@@ -21,6 +21,10 @@ describe("case 36: the provider bills started hours", () => {
     expect(cost(lived)).toBe(hours * PRICE);
   });
 
+  it("S84: an unknown price is never free: what it cost is unknown as well", () => {
+    expect(cost(2 * HOUR, null)).toBeNull();
+  });
+
   it("ten machines of two minutes cost ten hours", () => {
     const costs = Array.from({ length: 10 }, () => cost(2 * MINUTE) ?? 0);
     expect(costs.reduce((sum, one) => sum + one, 0)).toBe(10 * PRICE);

@@ -10,7 +10,7 @@ const fieldOf = (change: Partial<MachineSpec>): string | null => {
   return checked.ok ? null : checked.problem.field;
 };
 const fieldOfRequest = (change: Partial<MachineSpec>): string | null => {
-  const checked = checkRequest(specOf(change), []);
+  const checked = checkRequest({ ...specOf(change), isImageSelector: false }, []);
   return checked.ok ? null : checked.problem.field;
 };
 /** What a caller's body comes to, defaults filled in. */

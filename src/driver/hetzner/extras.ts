@@ -3,6 +3,7 @@ import { askPricing, checkId, openClient, type HetznerOptions } from "./account.
 import { hasReserve } from "./rate-limit.ts";
 import { anyAnswer } from "./schema.ts";
 import { createFirewalls } from "./firewalls.ts";
+import { findSnapshot } from "./images.ts";
 import { createNetworks } from "./networks.ts";
 import { createSshKeys } from "./ssh-keys.ts";
 import { listServerTypes } from "./server-types.ts";
@@ -20,6 +21,8 @@ export function createHetznerExtras(options: HetznerOptions): Required<Extras> {
       if (account.currency === undefined) await askPricing(call, account);
       return listServerTypes(call, account.currency === "EUR");
     },
+
+    findSnapshot: (labelSelector, serverType) => findSnapshot(call, labelSelector, serverType),
 
     async relabel({ providerId, labels: shown }, labels) {
       // The API replaces the whole map.

@@ -20,7 +20,10 @@ export const machineBody = z.strictObject({
   region: choices.meta({ example: "fsn1" }),
   arch: z.enum(["amd64", "arm64"], "must be amd64 or arm64").optional(),
   image: z
-    .union([z.string(), z.int().positive()], "must be an image's name or id")
+    .union(
+      [z.string(), z.int().positive(), z.strictObject({ label_selector: z.string() })],
+      "must be an image's name or id, or {label_selector} of a snapshot",
+    )
     .optional()
     .meta({ example: DEFAULT_IMAGE }),
   ttl: duration.optional().meta({ example: "30m" }),
@@ -57,7 +60,8 @@ export async function parseMachineBody(body: MachineBody, config: Pick<Config, "
   const attachments = parseAttachments(body, region[0] ?? "");
   const checked = checkRequest(
     {
-      image: image === undefined ? DEFAULT_IMAGE : String(image),
+      image: typeof image === "object" ? image.label_selector.trim() : String(image ?? DEFAULT_IMAGE),
+      isImageSelector: typeof image === "object",
       cloudInit: cloud_init ?? "",
       labels: labels ?? {},
       enableIpv4: enable_ipv4 ?? true,
