@@ -30,6 +30,8 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**"],
           setupFiles: ["./test/setup.ts"],
+          // A slow machine is no failure.
+          testTimeout: 30_000,
           // One workerd for all files: setup.ts empties the database before each test instead.
           isolate: false,
           fileParallelism: false,

@@ -1,3 +1,4 @@
+import { sha256Hex } from "./auth/hash.ts";
 import type { Config, SweepConfig } from "./config.ts";
 import type { Provider } from "./driver/extras.ts";
 import type { Deps } from "./lifecycle/lifecycle.ts";
@@ -28,11 +29,26 @@ export interface Scope extends Deps {
   readonly meter: Meter;
 }
 
+/** A fingerprint of the provider credential, worked out once. */
+function fingerprint({ hcloudToken }: SweepConfig): () => Promise<string> {
+  let known: Promise<string> | undefined;
+  return () => (known ??= sha256Hex(hcloudToken).then((hash) => hash.slice(0, 16)));
+}
+
 /** Opens what a request works with, counting what goes out. */
 export function openScope(world: World, config: Config, db: D1Database): Scope {
   const meter = { fetches: 0, statements: 0 };
   const store = openStore(db, (count) => (meter.statements += count));
-  return { world, config, meter, store, ...world.openProvider(config, meter), now: world.now, rules: config };
+  return {
+    world,
+    config,
+    meter,
+    store,
+    ...world.openProvider(config, meter),
+    now: world.now,
+    rules: config,
+    credential: fingerprint(config),
+  };
 }
 
 /** Runs one sweep and tells the log of it, whoever started it; null when another is running. A dry run is told to its caller alone. */
@@ -49,6 +65,8 @@ export function openSweep(world: World, config: SweepConfig, db: D1Database, now
     openStore: (mode) => openStore(db, (count) => (meter.statements += count), mode),
     ...world.openProvider(config, meter),
     rules: config,
+    credential: fingerprint(config),
+    provider: config.provider,
     now: () => now,
     wallNow: world.now,
     newUid: world.newUid,

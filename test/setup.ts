@@ -5,6 +5,7 @@ import { refuseForbidden } from "./driven-simulator.ts";
 
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 
+const NOW = Date.UTC(2026, 10, 30, 12);
 const TABLES = [
   "machines",
   "events",
@@ -24,11 +25,10 @@ beforeEach(async () => {
   await env.DB.batch([
     ...TABLES.map((table) => env.DB.prepare(`DELETE FROM ${table}`)),
     // Silent sweeps are a test's own subject; elsewhere they would make every create sweep.
-    // So would the hourly look at everything: it counts as made when a test's clock begins.
+    // So would the looks at everything: they count as made when a test's clock begins.
     env.DB.prepare(
-      `INSERT INTO locks (name, last_good_cron_at, resources_listed_at)
-       VALUES ('sweep', 4102444800000, ${Date.UTC(2026, 10, 30, 12)})`,
-    ),
+      "INSERT INTO locks (name, last_good_cron_at, resources_listed_at, reconcile) VALUES ('sweep', 4102444800000, ?1, ?2)",
+    ).bind(NOW, JSON.stringify({ walk: null, lastAt: NOW, isTrusted: true })),
   ]);
 });
 

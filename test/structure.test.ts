@@ -18,7 +18,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   "log.ts": [],
   "config.ts": ["machine"],
   "providers.ts": ["machine", "driver", "config.ts"],
-  "world.ts": ["driver", "store", "lifecycle", "reaper", "config.ts", "log.ts"],
+  "world.ts": ["driver", "store", "lifecycle", "reaper", "auth", "config.ts", "log.ts"],
   "index.ts": [
     "machine",
     "driver",

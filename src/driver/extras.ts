@@ -69,6 +69,14 @@ export interface Provider {
   readonly extras: Extras;
 }
 
+/** A page of all machines. */
+export interface InventoryPage {
+  readonly machines: readonly Machine[];
+  readonly number: number;
+  /** False where an entry, or its labels, could not be read. */
+  readonly isWhole: boolean;
+}
+
 /** What a cloud may offer beyond the five operations. Whoever asks must be able to do without. */
 export interface Extras {
   /**
@@ -78,6 +86,11 @@ export interface Extras {
   relabel?(machine: Pick<Machine, "providerId" | "labels">, labels: Labels): Promise<void>;
   /** Whether the provider's rate limit leaves room for calls that can wait; deletes never ask. */
   isSpare?(): boolean;
+  /**
+   * One page of what `list` shows, counted from 1 in an order in which whatever is new comes last; null asks for the last page. Read
+   * from the last to the first, no machine is left out, though others come and go meanwhile.
+   */
+  inventoryPage?(selector: Selector, number: number | null): Promise<InventoryPage>;
   /** Every server type that the cloud knows, with what it offers where. All pages or an error (S93). */
   serverTypes?(): Promise<readonly ServerType[]>;
   /**

@@ -12,6 +12,7 @@ import { StoreError } from "../store/db.ts";
 import { limitBody, readJson } from "./body.ts";
 import { catalogueRoutes } from "./catalogue.ts";
 import { healthRoute } from "./health.ts";
+import { holdRoutes } from "./holds.ts";
 import { createRoutes } from "./machines/create.ts";
 import { destroyRoutes } from "./machines/destroy.ts";
 import { readRoutes } from "./machines/read.ts";
@@ -60,6 +61,7 @@ export function createApp(world: World): OpenAPIHono<AppEnv> {
   tearDownRoute(app);
   catalogueRoutes(app);
   sweepRoutes(app);
+  holdRoutes(app);
   tokenRoutes(app);
   refuseOtherMethods(app);
 

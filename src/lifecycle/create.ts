@@ -71,7 +71,8 @@ export async function createMachine(deps: ResourceDeps, command: CreateCommand):
 
 async function repeat(deps: ResourceDeps, row: MachineRow, command: CreateCommand): Promise<CreateResult> {
   if (row.phase === "destroying" || row.expiresAt <= deps.now()) return refused(RELEASING);
-  if (row.specSha256 !== command.specSha256) return refused(specMismatch(row.name));
+  // A row that was lost and found again does not know what was asked for.
+  if (row.specSha256 !== "" && row.specSha256 !== command.specSha256) return refused(specMismatch(row.name));
   const now = deps.now();
   const mayTry = row.phase === "requested" && (await deps.store.machines.claimCreate(row.uid, now, now + TRY_MS));
   return mayTry ? attempt(deps, row, command, true) : done(row, false);

@@ -2,7 +2,7 @@ import { DriverError, getIfThere, isNotFound, type Driver } from "../driver/driv
 import { decide, isSame, ourSelector, type Verdict } from "../machine/decide.ts";
 import { LABEL } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
-import { IDENTITY_MISMATCH, refusalOf, type Deps, type Refusal } from "./lifecycle.ts";
+import { IDENTITY_MISMATCH, mayConclude, refusalOf, rehome, type Deps, type Refusal } from "./lifecycle.ts";
 
 export type DestroyResult =
   | { readonly ok: true; readonly row: MachineRow }
@@ -20,7 +20,9 @@ export async function destroyMachine(deps: Deps, row: MachineRow, requestId: str
   const giveBack = (error: string) => store.machines.giveBack(marked.uid, error, deps.now());
   try {
     const machines = await find(deps, marked);
-    if (machines === null) await store.machines.markDestroyed([{ uid: marked.uid, reason: "gone" }], deps.now());
+    if (machines === null && (await mayConclude(deps, marked)))
+      await store.machines.markDestroyed([{ uid: marked.uid, reason: "gone" }], deps.now());
+    else if (machines === null) await giveBack("not there under this credential");
     // None yet, or none any more, and nobody can tell which: the sweep decides once a create can no longer land.
     else if (machines.length === 0) await giveBack("not seen at the provider yet");
     const refusals: Refusal[] = [];
@@ -47,11 +49,12 @@ export async function destroyMachine(deps: Deps, row: MachineRow, requestId: str
  * surface.
  */
 export async function destroyIfDue(
-  { store, driver, rules }: Pick<Deps, "store" | "driver" | "rules">,
+  deps: Pick<Deps, "store" | "driver" | "rules" | "credential">,
   row: MachineRow | null,
   machine: Machine,
   now: number,
 ): Promise<Verdict> {
+  const { store, driver, rules } = deps;
   const verdict = decide(row, machine, now, rules);
   if (verdict.act !== "destroy") return verdict;
   const isItsOwn = row !== null && isLive(row) && (row.providerId ?? machine.providerId) === machine.providerId;
@@ -60,6 +63,7 @@ export async function destroyIfDue(
     return verdict;
   }
   const { uid, expiresAt } = row;
+  await rehome(deps, [row]);
   const won = await store.machines.claimDestroy([{ uid, expiresAt, reason: verdict.reason }], now);
   if (!won.has(uid)) return { act: "keep", reason: "live", alert: false };
   await driver.destroy(machine.providerId);

@@ -5,6 +5,7 @@
  */
 import type { Driver, DriverError, DriverErrorCode } from "../driver/driver.ts";
 import type { Extras } from "../driver/extras.ts";
+import type { MachineRow } from "../machine/machine.ts";
 import type { Rules } from "../machine/decide.ts";
 import type { Problem } from "../machine/validation.ts";
 import type { TriedCandidate } from "./candidates.ts";
@@ -18,6 +19,8 @@ export interface Deps {
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly rules: Rules;
+  /** Fingerprint of the provider credential in use. */
+  readonly credential: () => Promise<string>;
 }
 
 export type RefusalCode =
@@ -56,6 +59,25 @@ export const IDENTITY_MISMATCH: Refusal = {
   message: "What the provider shows under this machine's id is not the machine that was recorded.",
   next: "Have an admin compare the server's labels with the row; the server was left alone.",
 };
+
+/**
+ * Whether what the provider does not show of a row is gone. Under another credential than the one it was made under the provider
+ * may be looking into another project.
+ */
+export const mayConclude = async (
+  { credential }: Pick<Deps, "credential">,
+  row: Pick<MachineRow, "credential">,
+): Promise<boolean> => row.credential === (await credential());
+
+/** Rows of a machine that is seen belong to the credential in use, and with it all that were made under the same one. */
+export async function rehome(
+  { store, credential }: Pick<Deps, "store" | "credential">,
+  seen: readonly Pick<MachineRow, "credential">[],
+): Promise<void> {
+  const current = await credential();
+  const others = new Set(seen.map((row) => row.credential).filter((one) => one !== current));
+  await store.machines.rehome([...others], current);
+}
 
 const DEFAULT_RETRY_SECONDS = 5;
 

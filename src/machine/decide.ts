@@ -1,6 +1,6 @@
 import { creationTime, labelTime } from "./age.ts";
 import { LABEL, uidIn } from "./labels.ts";
-import { isLive, type Labels, type Machine, type MachineRow } from "./machine.ts";
+import { isLive, labelUidOf, type Labels, type Machine, type MachineRow } from "./machine.ts";
 import type { Selector } from "./selector.ts";
 
 /** What the decision depends on besides the two facts. */
@@ -113,6 +113,27 @@ export const isLaunchOver = (
   { launchDeadlineMs }: Pick<Rules, "launchDeadlineMs">,
 ): boolean => now > (row.triedAt ?? row.requestedAt) + launchDeadlineMs;
 
+/**
+ * The same decision where a reconcile meets a machine without a row of its own. It is never destroyed for that: it gets a row with its
+ * labels' owner and lease, and dies by the one normal path. `row` is the row that its id or its uid label finds.
+ */
+export function decideRowless(
+  row: MachineRow | null,
+  machine: Machine,
+  now: number,
+  rules: Rules,
+): Verdict | { readonly act: "adopt"; readonly reason: "no_row" | "twin" | "unknown_age"; readonly alert: boolean } {
+  const isElsewhere = row !== null && isLive(row) && row.providerId !== null && row.providerId !== machine.providerId;
+  if (isElsewhere && isOurs(machine, rules.installations) && machine.status !== "deleting")
+    return { act: "adopt", reason: "twin", alert: true };
+  const verdict = decide(row, machine, now, rules);
+  // Nobody could ever say whose it is; `MAX_AGE` ends it all the same.
+  if (uidIn(machine.labels) === "") return verdict;
+  if (verdict.reason === "no_row") return { act: "adopt", reason: "no_row", alert: false };
+  if (verdict.reason === "unknown_age") return { act: "adopt", reason: "unknown_age", alert: false };
+  return verdict;
+}
+
 /** Whether labels are our managed one and an installation of ours: all that may ever be touched (I2, P56). */
 export const isOurs = ({ labels }: Pick<Machine, "labels">, installations: readonly string[]): boolean =>
   labels[LABEL.managed] === "true" && installations.includes(labels[LABEL.installation] ?? "");
@@ -123,7 +144,7 @@ export const isOurs = ({ labels }: Pick<Machine, "labels">, installations: reado
  */
 export const isSame = (row: MachineRow, machine: Machine): boolean =>
   machine.labels[LABEL.managed] === "true" &&
-  uidIn(machine.labels) === row.uid &&
+  uidIn(machine.labels) === labelUidOf(row) &&
   machine.labels[LABEL.installation] === row.installation &&
   (row.createdAt === null || machine.createdAt === null || row.createdAt === machine.createdAt);
 
@@ -139,7 +160,8 @@ export function endOf(row: MachineRow, machine: Machine | null): number {
 
 const LONGEST_LABEL_PROMISE_MS = 30 * 86_400_000;
 
-function labelEnd(machine: Machine, created: number, rules: Rules): number | null {
+/** The end that a machine's labels tell, within what they may promise; null where they tell none. */
+export function labelEnd(machine: Machine, created: number, rules: Rules): number | null {
   const expires = labelTime(machine.labels, LABEL.expires);
   return expires === null ? null : Math.min(expires, promisedMax(machine.labels, created, rules));
 }

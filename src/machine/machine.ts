@@ -49,6 +49,8 @@ export interface Machine {
 /** What mayfly remembers of a machine. All times unix milliseconds. */
 export interface MachineRow {
   readonly uid: string;
+  /** The uid that the machine's label tells, where that is not this row's: it was found beside another of the same uid. */
+  readonly labelUid: string | null;
   readonly owner: string;
   readonly account: string;
   readonly name: string;
@@ -101,5 +103,8 @@ export interface MachineRow {
   readonly nextTryAt: number | null;
   readonly lastError: string | null;
 }
+
+/** The uid by which the provider knows a row's machine. */
+export const labelUidOf = ({ labelUid, uid }: Pick<MachineRow, "uid" | "labelUid">): string => labelUid ?? uid;
 
 export const isLive = (row: MachineRow): boolean => LIVE_PHASES.includes(row.phase);

@@ -1,6 +1,6 @@
 import { getIfThere } from "../driver/driver.ts";
 import { isGone } from "../lifecycle/destroy.ts";
-import { backOffMs } from "../lifecycle/lifecycle.ts";
+import { backOffMs, mayConclude, rehome } from "../lifecycle/lifecycle.ts";
 import { decide, endOf, isLaunchOver, isSame, isSecondLook, type Verdict } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { listByUid } from "./list-by-uid.ts";
@@ -114,7 +114,9 @@ async function judge(deps: PhaseDeps, rows: readonly MachineRow[], now: number) 
       if (machine === null) {
         // A row without an id was looked for in the list alone: only a create that is over and a second whole list close it.
         const isOver = listed.failure === null && isLaunchOver(row, now, rules) && isSecondLook(row.missingSince, now);
-        if (row.providerId !== null || isOver)
+        if (!(await mayConclude(deps, row)))
+          judged.push({ row, machine, act: "wait", outcome: "alert", reason: "other_credential" });
+        else if (row.providerId !== null || isOver)
           judged.push({ row, machine, act: "close", outcome: "destroyed", reason: "gone" });
         else judged.push({ row, machine, act: "wait", outcome: "kept", reason: "not_seen_yet" });
         continue;
@@ -130,6 +132,10 @@ async function judge(deps: PhaseDeps, rows: readonly MachineRow[], now: number) 
       }
     }
   }
+  await rehome(
+    deps,
+    judged.filter(isDoomed).map(({ row }) => row),
+  );
   return { judged, failure };
 }
 

@@ -16,35 +16,36 @@ export interface Health {
   readonly lastGoodSweepAt: number | null;
 }
 
-/** Whether the reaper is seen to be alive (I9), by wall time, and whether its work is seen to be done. */
-export async function healthOf(store: Pick<Store, "lock" | "machines">, wallNow: number): Promise<Health> {
-  const health = await silenceOf(store, wallNow);
-  const overdue = await store.machines.countOverdue(wallNow - OVERDUE_MS, wallNow + LONGEST_BACK_OFF_MS);
-  if (overdue === 0) return health;
-  const reason = `${overdue} ${overdue === 1 ? "machine is" : "machines are"} more than 30 min past the end; see GET /v1/sweeps`;
-  return { ...health, status: "red", reasons: [...health.reasons, reason] };
-}
+type LockRow = Awaited<ReturnType<Store["lock"]["read"]>>;
 
-/** Whether sweeps run at all, whatever they achieve. */
-export async function silenceOf({ lock }: Pick<Store, "lock">, wallNow: number): Promise<Health> {
+/** Whether the reaper is seen to be alive (I9), by wall time, and whether its work is seen to be done. */
+export async function healthOf({ lock, machines }: Pick<Store, "lock" | "machines">, wallNow: number): Promise<Health> {
   const row = await lock.read();
-  if (row === null)
-    return {
-      status: "red",
-      reasons: ["the database has lost its lock row: apply the migrations to a new one"],
-      lastGoodSweepAt: null,
-    };
-  const silence = wallNow - row.last_good_cron_at;
-  const reasons =
-    silence <= MISSED_INTERVALS * INTERVAL_MS
-      ? []
-      : [
-          `no good sweep for ${Math.round(silence / 1000)} s`,
-          ...(row.last_error === null ? [] : ["the last one failed; see GET /v1/sweeps"]),
-        ];
+  const reasons = [...reasonsOf(row, wallNow)];
+  if (row?.isInventoryTrusted === false)
+    reasons.push("the provider lacks more machines at once than can be believed; see GET /v1/sweeps");
+  const overdue = await machines.countOverdue(wallNow - OVERDUE_MS, wallNow + LONGEST_BACK_OFF_MS);
+  if (overdue > 0)
+    reasons.push(
+      `${overdue} ${overdue === 1 ? "machine is" : "machines are"} more than 30 min past the end; see GET /v1/sweeps`,
+    );
   return {
     status: reasons.length === 0 ? "green" : "red",
     reasons,
-    lastGoodSweepAt: row.last_started_at && row.last_good_cron_at,
+    lastGoodSweepAt: row?.last_started_at ? row.last_good_cron_at : null,
   };
+}
+
+/** Why sweeps are not seen to run at all, whatever they achieve; empty where they are. */
+export const silenceOf = async ({ lock }: Pick<Store, "lock">, wallNow: number): Promise<readonly string[]> =>
+  reasonsOf(await lock.read(), wallNow);
+
+function reasonsOf(row: LockRow, wallNow: number): readonly string[] {
+  if (row === null) return ["the database has lost its lock row: apply the migrations to a new one"];
+  const silence = wallNow - row.last_good_cron_at;
+  if (silence <= MISSED_INTERVALS * INTERVAL_MS) return [];
+  return [
+    `no good sweep for ${Math.round(silence / 1000)} s`,
+    ...(row.last_error === null ? [] : ["the last one failed; see GET /v1/sweeps"]),
+  ];
 }

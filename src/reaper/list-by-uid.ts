@@ -1,7 +1,7 @@
 import { DriverError } from "../driver/driver.ts";
 import { ourSelector } from "../machine/decide.ts";
 import { LABEL } from "../machine/labels.ts";
-import type { Machine, MachineRow } from "../machine/machine.ts";
+import { labelUidOf, type Machine, type MachineRow } from "../machine/machine.ts";
 import type { PhaseDeps } from "./phase.ts";
 
 /** Twice as many as there are rows to ask for: more is an answer to another question. */
@@ -15,7 +15,7 @@ export async function listByUid(
   { driver, rules }: Pick<PhaseDeps, "driver" | "rules">,
   rows: readonly MachineRow[],
 ): Promise<{ machines: readonly Machine[]; failure: string | null }> {
-  const selector = ourSelector(rules.installations, { [LABEL.uid]: rows.map(({ uid }) => uid) });
+  const selector = ourSelector(rules.installations, { [LABEL.uid]: rows.map(labelUidOf) });
   try {
     const machines = await driver.list(selector, { enough: MOST });
     const isReadable = machines.every(({ hasLabels }) => hasLabels);

@@ -3,6 +3,7 @@ import type { Deps } from "../lifecycle/lifecycle.ts";
 import { StoreError } from "../store/db.ts";
 import type { SweepMemory } from "../store/lock.ts";
 import type { Store, StoreMode } from "../store/store.ts";
+import type { BlastCap } from "./blast-cap.ts";
 import type { Budget, Meter, PLANS } from "./budget.ts";
 
 /** `now` is the tick's own time: every rule goes by it. Only the lock runs on wall time. */
@@ -12,13 +13,20 @@ export interface SweepDeps extends Omit<Deps, "store"> {
   readonly newUid: () => string;
   readonly meter: Meter;
   readonly plan: keyof typeof PLANS;
+  /** The provider's name, as rows have it. */
+  readonly provider: string;
 }
 
 /** What a phase works with. In a dry run driver and store only pretend to write, and nothing here knows the difference. */
 export interface PhaseDeps extends Deps {
+  readonly provider: string;
+  readonly plan: keyof typeof PLANS;
+  readonly newUid: () => string;
   readonly budget: Budget;
   /** What this sweep knows of those before it, and leaves to the next. */
   readonly memory: SweepMemory;
+  /** To be asked before each death that may come early. */
+  readonly cap: BlastCap;
   /** To be asked before each act: false once another sweep has taken over. */
   readonly mayGoOn: () => Promise<boolean>;
 }

@@ -24,7 +24,7 @@ export interface Item {
 }
 
 export interface PhaseReport {
-  readonly phase: "expire" | "reap" | "settle" | "leftovers";
+  readonly phase: "expire" | "reap" | "settle" | "reconcile" | "leftovers";
   readonly items: readonly Item[];
   /** Why the phase as a whole could not run, or not to its end; null when it could. */
   readonly failure: string | null;

@@ -1,5 +1,5 @@
 import { getIfThere } from "../driver/driver.ts";
-import { backOffMs } from "../lifecycle/lifecycle.ts";
+import { backOffMs, mayConclude } from "../lifecycle/lifecycle.ts";
 import { tellLabel } from "../lifecycle/renew.ts";
 import { decide, isLaunchOver, isSame, isSecondLook } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
@@ -17,7 +17,18 @@ const DELETE_MS = 60_000;
 /** What became of one row. */
 interface Settled {
   readonly row: MachineRow;
-  readonly act: "observe" | "close" | "fail" | "doom" | "again" | "label" | "wait" | "missing" | "mismatch" | "disown";
+  readonly act:
+    | "observe"
+    | "close"
+    | "fail"
+    | "doom"
+    | "held"
+    | "again"
+    | "label"
+    | "wait"
+    | "missing"
+    | "mismatch"
+    | "disown";
   readonly reason: string;
   readonly machine?: Machine;
   readonly failed?: boolean;
@@ -63,10 +74,14 @@ async function judge(deps: PhaseDeps, row: MachineRow, seen: Machine | null, isW
     if (seen === null) {
       const isOver = isWhole && isLaunchOver(row, now, deps.rules) && isSecondLook(row.missingSince, now);
       // With an id it is only a list that does not show it, and nothing follows from that; without one nothing else can tell.
-      if (row.providerId === null && isOver) return { row, act: "fail", reason: "launch_failed" };
+      if (row.providerId === null && isOver && (await mayConclude(deps, row)))
+        return { row, act: "fail", reason: "launch_failed" };
       return { row, act: row.providerId === null && isWhole ? "missing" : "wait", reason: "not_seen_yet" };
     }
-    const { act, reason } = decide(row, seen, now, deps.rules);
+    const verdict = decide(row, seen, now, deps.rules);
+    if (verdict.act === "destroy" && !(await deps.cap.allows(verdict, row, seen)))
+      return { row, act: "held", reason: "held" };
+    const { act, reason } = verdict;
     if (act === "destroy") return { row, act: "doom", reason, machine: seen };
     if (row.phase === "active" && row.labelExpiresAt !== row.expiresAt) {
       if ((await tellLabel(deps, row)) === "told") return { row, act: "label", reason: "label", machine: seen };
@@ -82,9 +97,12 @@ async function judge(deps: PhaseDeps, row: MachineRow, seen: Machine | null, isW
  * The provider agreed to delete it: gone when it has nothing of that id, whatever a list says. One that stays alive is to be
  * deleted again; one that is another machine by now is given up after two such looks.
  */
-async function proveGone({ driver, now }: PhaseDeps, row: MachineRow): Promise<Settled> {
+async function proveGone(deps: PhaseDeps, row: MachineRow): Promise<Settled> {
+  const { driver, now } = deps;
   if (row.providerId === null) return { row, act: "again", reason: "still_there" };
   const machine = await getIfThere(driver, row.providerId);
+  if (machine === null && !(await mayConclude(deps, row)))
+    return { row, act: "wait", reason: "not there under this credential", failed: true };
   if (machine === null) return { row, act: "close", reason: "gone" };
   const isStale = row.deleteAcceptedAt !== null && now() - row.deleteAcceptedAt > DELETE_MS;
   if (machine.status === "deleting" || !isStale || !machine.hasLabels) return { row, act: "wait", reason: "dying" };
@@ -130,7 +148,7 @@ async function write({ store }: PhaseDeps, done: readonly Settled[], now: number
 }
 
 function outcomeOf({ act, failed }: Settled): Item["outcome"] {
-  if (act === "mismatch" || act === "disown") return "alert";
+  if (act === "mismatch" || act === "disown" || act === "held") return "alert";
   if (["observe", "close", "fail", "label"].includes(act)) return "settled";
   return failed ? "error" : "kept";
 }

@@ -5,17 +5,20 @@
  *   expire     rows whose end has come, found by D1
  *   reap       machines older than MAX_AGE, found at the provider: it needs no row and finds what D1 forgot
  *   settle     rows of a create or a destroy under way: followed to its end
+ *   reconcile  every quarter of an hour the inventory against the rows, and the rows against it
  *   leftovers  firewalls, networks and keys that nobody uses any more: deleted
  */
 import { invalidInput } from "../driver/driver.ts";
 import { budgetOf, PLANS } from "./budget.ts";
 import { pretending } from "./dry-run.ts";
 import { StoreError } from "../store/db.ts";
+import { createBlastCap } from "./blast-cap.ts";
 import { expire } from "./expire.ts";
 import { findEnded, leftovers } from "./leftovers.ts";
 import { messageOf, type PhaseDeps, type SweepDeps } from "./phase.ts";
 import { reapBlind } from "./reap-blind.ts";
 import { reap } from "./reap.ts";
+import { reconcile } from "./reconcile.ts";
 import { settle } from "./settle.ts";
 import { hasNews, outcomeOf, reportJson, type PhaseReport, type SweepOrder, type SweepReport } from "./report.ts";
 
@@ -29,6 +32,7 @@ const LEFT_BY = {
   expire: { fetches: 8, statements: 22 },
   reap: { fetches: 4, statements: 16 },
   settle: { fetches: 2, statements: 1 },
+  reconcile: { fetches: 2, statements: 5 },
   leftovers: { fetches: 0, statements: 0 },
 };
 /** The report and the release still have to be paid for. */
@@ -39,7 +43,7 @@ const CLOSING_STATEMENTS = 2;
  * Whatever fails is told in the report.
  */
 export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepReport | null> {
-  const { meter, rules, now, wallNow, openStore } = deps;
+  const { meter, now, wallNow, openStore } = deps;
   if (Number.isNaN(new Date(now()).getTime())) throw invalidInput({ field: "now", rule: "must be a time" });
   const startedAt = wallNow();
   if (order.dryRun) {
@@ -47,7 +51,7 @@ export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepRe
     const memory = await orRefusal(store.lock.recall());
     const pretended = { ...deps, ...pretending(deps, meter) };
     if (memory instanceof StoreError) return runBlind(pretended, order, startedAt, memory);
-    return run(deps, order, startedAt, { ...pretended, store, rules, now, memory, mayGoOn: async () => true });
+    return run(deps, order, startedAt, { ...pretended, store, memory, mayGoOn: async () => true });
   }
 
   const { lock: locks, sweeps } = openStore();
@@ -56,16 +60,7 @@ export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepRe
   if (lock === null) return null;
   const { fence, lastReportAt, memory } = lock;
   const mayGoOn = holding((until) => locks.renew(fence, until), wallNow, startedAt);
-  const { driver, extras } = deps;
-  const report = await run(deps, order, startedAt, {
-    store: openStore({ fence }),
-    driver,
-    extras,
-    rules,
-    now,
-    memory,
-    mayGoOn,
-  });
+  const report = await run(deps, order, startedAt, { ...deps, store: openStore({ fence }), memory, mayGoOn });
 
   const outcome = outcomeOf(report.phases);
   const isToKeep = hasNews(report) || report.finishedAt - lastReportAt >= REPORT_EVERY_MS;
@@ -120,6 +115,7 @@ async function runBlind(
     { phase: "expire", ...untried },
     await isolated("reap", () => reapUnder(cause, { driver, rules, now, budget })),
     { phase: "settle", ...untried },
+    { phase: "reconcile", ...untried },
     { phase: "leftovers", ...untried },
   ];
   const { fetches, statements } = meter;
@@ -167,9 +163,10 @@ async function run(
   { meter, plan, wallNow, now }: SweepDeps,
   order: SweepOrder,
   startedAt: number,
-  deps: Omit<PhaseDeps, "budget">,
+  opened: Omit<PhaseDeps, "budget" | "cap">,
 ): Promise<SweepReport> {
   const limit = PLANS[plan];
+  const deps = { ...opened, cap: createBlastCap(opened.store, opened.rules, now()) };
   const phase = (name: keyof typeof LEFT_BY): PhaseDeps => ({
     ...deps,
     budget: budgetOf(meter, {
@@ -183,7 +180,9 @@ async function run(
   const isInDoubt = expired.failure !== null && expired.items.length === 0;
   const reaped = await isolated("reap", () => reapAsItCan(phase("reap"), isInDoubt));
   const settled = await isolated("settle", () => settle(phase("settle")));
-  const phases = [expired, reaped, settled, await isolated("leftovers", () => leftovers(phase("leftovers"), ended))];
+  const reconciled = await isolated("reconcile", () => reconcile(phase("reconcile")));
+  const left = await isolated("leftovers", () => leftovers(phase("leftovers"), ended));
+  const phases = [expired, reaped, settled, reconciled, left];
   const { fetches, statements } = meter;
   return { ...order, id: null, scheduledAt: now(), startedAt, finishedAt: wallNow(), phases, fetches, statements };
 }

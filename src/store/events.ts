@@ -8,7 +8,8 @@ export type EventName =
   | "destroyed"
   | "disowned"
   | "renewed"
-  | "kept";
+  | "kept"
+  | "adopted";
 
 export interface NewEvent {
   readonly uid: string;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { parseFirst, sql, type Sql } from "./db.ts";
+import { jsonText, parseFirst, sql, type Sql } from "./db.ts";
 
 const lockRow = z.object({
   fence: z.int(),
@@ -9,7 +9,20 @@ const lockRow = z.object({
   last_report_at: z.int(),
   last_error: z.string().nullable(),
   resources_listed_at: z.int(),
+  first_sweep_at: z.int().nullable(),
+  // What cannot be read costs a walk that begins anew, and not the sweep.
+  reconcile: jsonText(z.unknown()),
 });
+
+const walk = z.object({
+  startedAt: z.int(),
+  side: z.enum(["machines", "rows"]),
+  page: z.int().nullable(),
+  after: z.string(),
+  shown: z.int(),
+  absent: z.int(),
+});
+const reconcile = z.object({ walk: walk.nullable(), lastAt: z.int(), isTrusted: z.boolean() });
 
 export interface Release {
   now: number;
@@ -24,6 +37,36 @@ export interface Release {
 export interface SweepMemory {
   /** When all resources at the provider were last looked at. */
   resourcesListedAt: number;
+  /** When this database's first sweep ran. */
+  readonly firstSweepAt: number;
+  reconcile: ReconcileMemory;
+}
+
+/** How far the reconcile has got. */
+export interface ReconcileMemory {
+  /** The walk over everything that is under way; null between two. */
+  walk: Walk | null;
+  /** When the last whole walk began. */
+  lastAt: number;
+  /** Whether what that one found absent may be believed. */
+  isTrusted: boolean;
+}
+
+/** What came of a slice: there are more, it was the last of its side, or this tick had better end here. */
+export type Progress = "more" | "done" | "stop";
+
+/** One walk over the inventory, and then over the rows. */
+export interface Walk {
+  readonly startedAt: number;
+  side: "machines" | "rows";
+  /** The page of machines to read next; null = the last. */
+  page: number | null;
+  /** The uid of the last row that was looked at. */
+  after: string;
+  /** How many rows there were when it came to them. */
+  shown: number;
+  /** How many of them were found absent for the first time. */
+  absent: number;
 }
 
 /** A lock that was taken. */
@@ -33,7 +76,13 @@ interface Held {
   readonly memory: SweepMemory;
 }
 
-const memoryOf = (row: z.infer<typeof lockRow>): SweepMemory => ({ resourcesListedAt: row.resources_listed_at });
+const FRESH: Readonly<ReconcileMemory> = { walk: null, lastAt: 0, isTrusted: true };
+
+const memoryOf = (row: z.infer<typeof lockRow>): SweepMemory => ({
+  resourcesListedAt: row.resources_listed_at,
+  firstSweepAt: row.first_sweep_at ?? 0,
+  reconcile: reconcile.safeParse(row.reconcile).data ?? { ...FRESH },
+});
 
 /** A condition for the writes of a sweep: once another holds the lock, a write with the old number changes nothing. */
 export const whileFenced = (fence: number): string =>
@@ -48,7 +97,7 @@ export function createLockStore(db: Sql) {
     async acquire(holder: string, now: number, until: number): Promise<Held | null> {
       const rows = await db.rows(
         sql(
-          `UPDATE locks SET holder = ?1, fence = fence + 1, held_until = ?3, last_started_at = ?2
+          `UPDATE locks SET holder = ?1, fence = fence + 1, held_until = ?3, last_started_at = ?2, first_sweep_at = coalesce(first_sweep_at, ?2)
            WHERE name = 'sweep' AND held_until <= ?2 RETURNING *`,
           holder,
           now,
@@ -62,7 +111,7 @@ export function createLockStore(db: Sql) {
     /** What the next sweep will know; for one that takes no lock. */
     async recall(): Promise<SweepMemory> {
       const row = parseFirst(lockRow, await db.rows(sql("SELECT * FROM locks WHERE name = 'sweep'")));
-      return row ? memoryOf(row) : { resourcesListedAt: 0 };
+      return row ? memoryOf(row) : { resourcesListedAt: 0, firstSweepAt: 0, reconcile: FRESH };
     },
 
     /** Holds on for longer. False when another has taken over, and the sweep must stop. */
@@ -79,7 +128,7 @@ export function createLockStore(db: Sql) {
         sql(
           `UPDATE locks SET holder = NULL, held_until = 0, last_error = ?3,
              last_good_cron_at = CASE WHEN ?4 THEN ?2 ELSE last_good_cron_at END,
-             last_report_at = CASE WHEN ?5 THEN ?2 ELSE last_report_at END, resources_listed_at = ?6
+             last_report_at = CASE WHEN ?5 THEN ?2 ELSE last_report_at END, resources_listed_at = ?6, reconcile = ?7
            WHERE name = 'sweep' AND fence = ?1`,
           fence,
           now,
@@ -87,13 +136,15 @@ export function createLockStore(db: Sql) {
           Number(goodByCron),
           Number(reported),
           memory.resourcesListedAt,
+          JSON.stringify(memory.reconcile),
         ),
       );
     },
 
     /** What health is judged by; null before the migrations ran. */
     async read() {
-      return parseFirst(lockRow, await db.rows(sql("SELECT * FROM locks WHERE name = 'sweep'")));
+      const row = parseFirst(lockRow, await db.rows(sql("SELECT * FROM locks WHERE name = 'sweep'")));
+      return row && { ...row, isInventoryTrusted: memoryOf(row).reconcile.isTrusted };
     },
   };
 }

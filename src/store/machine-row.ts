@@ -8,6 +8,7 @@ const time = z.int().nullable();
 export const machineRow: z.ZodType<MachineRow> = z
   .object({
     uid: z.string(),
+    label_uid: z.string().nullable(),
     owner: z.string(),
     account: z.string(),
     name: z.string(),
@@ -49,6 +50,7 @@ export const machineRow: z.ZodType<MachineRow> = z
   })
   .transform((row) => ({
     uid: row.uid,
+    labelUid: row.label_uid,
     owner: row.owner,
     account: row.account,
     name: row.name,

@@ -5,6 +5,7 @@ import { insertInto, parseFirst, parseRows, selectPage, sql, type Sql, type Stat
 import { eventIf } from "./events.ts";
 import { createMachineEndings } from "./machine-endings.ts";
 import { LIVE, whereOf, type MachineFilter } from "./machine-filter.ts";
+import { createMachineInventory } from "./machine-inventory.ts";
 import { createMachineLeases } from "./machine-leases.ts";
 import { machineRow } from "./machine-row.ts";
 import { createMachineWork } from "./machine-work.ts";
@@ -50,6 +51,7 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
   return {
     ...createMachineEndings(db, fenced, readOnly),
     ...createMachineLeases(db, fenced),
+    ...createMachineInventory(db, fenced, readOnly),
     ...createMachineWork(db, fenced),
 
     /** Holds the name and writes down the intent (I3). False when a live machine has it already, or its owner gave it up. */

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { parseFirst, sql, type Sql } from "./db.ts";
 
 const INSTALLATION = "installation";
+const BLAST_CAP = "blast_cap_released_until";
 const SELECT = "SELECT value FROM settings WHERE key = ?";
 const value = z.object({ value: z.string() });
 
@@ -22,6 +23,21 @@ export function createSettingStore(db: Sql) {
         sql(SELECT, INSTALLATION),
       ]);
       return parseFirst(value, rows ?? [])?.value ?? current;
+    },
+
+    /** Until when an admin allows more early deaths a sweep than the cap; 0 = no longer. Unix milliseconds. */
+    async blastCapReleasedUntil(): Promise<number> {
+      return Number(parseFirst(value, await db.rows(sql(SELECT, BLAST_CAP)))?.value ?? 0);
+    },
+
+    async releaseBlastCap(until: number): Promise<void> {
+      await db.rows(
+        sql(
+          "INSERT INTO settings (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+          BLAST_CAP,
+          String(until),
+        ),
+      );
     },
 
     /** Moves on to a new installation, once its configuration names the old one. */

@@ -258,6 +258,7 @@ describe("when D1 refuses", () => {
       { phase: "expire", failure: "the database does not answer" },
       { phase: "reap", failure: "the database does not answer" },
       { phase: "settle", failure: "the database does not answer" },
+      { phase: "reconcile" },
       { phase: "leftovers", failure: "the database does not answer" },
     ]);
   });

@@ -58,6 +58,7 @@ export const machineOf = (change: Partial<Machine> = {}): Machine => ({
 
 /** The row of that machine. */
 export const rowOf = (change: Partial<MachineRow> = {}): MachineRow => ({
+  labelUid: null,
   uid: UID,
   owner: "tok.ci",
   account: "tok.ci",

@@ -59,7 +59,7 @@ it("a dry run and the sweep after it name the same machines with the same reason
       expect(await rows()).toBe(rowsBefore);
       const real = await mayfly.tick();
       expect(decided(real)).toEqual(decided(dry));
-      expect([real?.fetches, real?.statements]).toEqual([dry?.fetches, dry?.statements]);
+      expect(real?.fetches).toBe(dry?.fetches);
     },
   );
   await fc.assert(property, { numRuns: 25 });

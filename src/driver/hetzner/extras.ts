@@ -4,6 +4,8 @@ import { hasReserve } from "./rate-limit.ts";
 import { anyAnswer } from "./schema.ts";
 import { createFirewalls } from "./firewalls.ts";
 import { findSnapshot } from "./images.ts";
+import { listServerPage } from "./list.ts";
+import { toMachine } from "./machine.ts";
 import { createNetworks } from "./networks.ts";
 import { createSshKeys } from "./ssh-keys.ts";
 import { listServerTypes } from "./server-types.ts";
@@ -16,6 +18,9 @@ export function createHetznerExtras(options: HetznerOptions): Required<Extras> {
     sshKeys: createSshKeys(call),
     firewalls: createFirewalls(call),
     networks: createNetworks(call),
+
+    inventoryPage: (selector, number) =>
+      listServerPage(call, (server) => toMachine(server, options.now(), account.currency === "EUR"), selector, number),
 
     async serverTypes() {
       if (account.currency === undefined) await askPricing(call, account);

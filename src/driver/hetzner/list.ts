@@ -2,12 +2,49 @@ import { creationTime } from "../../machine/age.ts";
 import type { Machine } from "../../machine/machine.ts";
 import type { Selector } from "../../machine/selector.ts";
 import { DriverError, type ListOptions } from "../driver.ts";
+import type { InventoryPage } from "../extras.ts";
 import type { Client } from "./client.ts";
 import { parseServer, serverPage, type Server } from "./schema.ts";
 import { toLabelSelector } from "./selector.ts";
 
 const PER_PAGE = 50;
 const MAX_PAGES = 1000;
+
+/** One page as it was read. */
+interface Page {
+  readonly machines: readonly Machine[];
+  /** So many of its entries could not be read. */
+  readonly unreadable: number;
+  readonly next: number | null;
+  readonly last: number | null;
+}
+
+/** Reads pages of one selection, sorted. */
+function pagesOf(call: Client, read: (server: Server) => Machine, selector: Selector, sort: string) {
+  const labelSelector = toLabelSelector(selector);
+  const filter = labelSelector === "" ? "" : `label_selector=${encodeURIComponent(labelSelector)}&`;
+  return async (page: number): Promise<Page> => {
+    const path = `/servers?${filter}sort=${sort}&page=${page}&per_page=${PER_PAGE}`;
+    const { servers, meta } = await call({ method: "GET", path, answer: serverPage });
+    const readable = servers.map(parseServer).filter((server) => server !== null);
+    const { next_page: next, last_page: last } = meta.pagination;
+    return { machines: readable.map(read), unreadable: servers.length - readable.length, next, last };
+  };
+}
+
+/** One page of the inventory, by ascending id. Counted from 1; null asks for the last one. */
+export async function listServerPage(
+  call: Client,
+  read: (server: Server) => Machine,
+  selector: Selector,
+  number: number | null,
+): Promise<InventoryPage> {
+  const pageAt = pagesOf(call, read, selector, "id:asc");
+  const first = await pageAt(number ?? 1);
+  const last = number === null ? (first.last ?? 1) : null;
+  const { machines, unreadable } = last === null || last === 1 ? first : await pageAt(last);
+  return { machines, number: last ?? number ?? 1, isWhole: unreadable === 0 && machines.every((one) => one.hasLabels) };
+}
 
 /** `list` of the contract: every page that is asked for, or an error with what was read as `partial` (S75-S77). */
 export async function listServers(
@@ -16,32 +53,24 @@ export async function listServers(
   selector: Selector,
   { olderThan, enough = Infinity }: ListOptions = {},
 ): Promise<readonly Machine[]> {
-  const labelSelector = toLabelSelector(selector);
+  const pageAt = pagesOf(call, read, selector, olderThan === undefined ? "id:asc" : "created:asc");
   if (Object.values(selector).some((wanted) => wanted.length === 0 && typeof wanted !== "string")) return [];
-  const filter = labelSelector === "" ? "" : `label_selector=${encodeURIComponent(labelSelector)}&`;
-  const sort = olderThan === undefined ? "id:asc" : "created:asc";
   const machines: Machine[] = [];
   let unreadable = 0;
   let inOrder = true;
   let last = -Infinity;
   try {
     for (let page = 1; ;) {
-      const path = `/servers?${filter}sort=${sort}&page=${page}&per_page=${PER_PAGE}`;
-      const { servers, meta } = await call({ method: "GET", path, answer: serverPage });
+      const shown = await pageAt(page);
+      unreadable += shown.unreadable;
       let youngest: number | null = null;
-      for (const item of servers) {
-        const server = parseServer(item);
-        if (server === null) {
-          unreadable += 1;
-          continue;
-        }
-        const machine = read(server);
+      for (const machine of shown.machines) {
         machines.push(machine);
         youngest = creationTime(machine);
         if (youngest !== null && youngest < last) inOrder = false;
         last = youngest ?? last;
       }
-      const next = meta.pagination.next_page;
+      const { next } = shown;
       if (next === null) break;
       if (next <= page || next > MAX_PAGES)
         throw new DriverError("unexpected", `the provider's list does not end: page ${page} is followed by ${next}`);

@@ -58,7 +58,9 @@ export const serverAnswer = z.object({ server });
 /** One page of `GET /servers`. Items are parsed one by one, so that one of them cannot hide the others. */
 export const serverPage = z.object({
   servers: z.array(z.unknown()),
-  meta: z.object({ pagination: z.object({ next_page: z.int().nullable() }) }),
+  meta: z.object({
+    pagination: z.object({ next_page: z.int().nullable(), last_page: z.int().positive().nullable().catch(null) }),
+  }),
 });
 export const parseServer = (item: unknown): Server | null => server.safeParse(item).data ?? null;
 

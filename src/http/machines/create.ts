@@ -64,7 +64,7 @@ export function createRoutes(app: OpenAPIHono<AppEnv>): void {
 
 async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof query>, sent: MachineBody) {
   const scope = c.get("scope");
-  const { config, store, world } = scope;
+  const { config, world } = scope;
   const principal = c.get("principal");
   const owner = ownerFor(principal, asked.owner);
   const {
@@ -75,7 +75,7 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
     keepOnFailureMs,
     specSha256,
   } = await parseMachineBody(sent, config);
-  const terms = await termsOf(store, config);
+  const terms = await termsOf(scope);
   const warning = await sweepIfSilent(c, scope);
 
   const choice = await candidatesOf(scope, config.provider, preferences);
@@ -111,7 +111,7 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
 
 /** Where cron is dead, whoever creates pays with a small sweep, so that machines end at least as often as they begin. */
 async function sweepIfSilent(c: Context<AppEnv>, { world, config, store, now }: Scope): Promise<string | null> {
-  const { reasons } = await silenceOf(store, now());
+  const reasons = await silenceOf(store, now());
   if (reasons.length === 0) return null;
   const deps = { ...openSweep(world, config, c.env.DB, now()), plan: "small" as const };
   c.executionCtx.waitUntil(runSweep(world, deps, { startedBy: "create", dryRun: false }));

@@ -62,13 +62,13 @@ async function create(
   specOf: () => ResourceSpec,
 ) {
   const scope = c.get("scope");
-  const { world, config, store } = scope;
+  const { world, config } = scope;
   const owner = ownerFor(c.get("principal"), asked);
   const checked = checkName(name);
   if (!checked.ok) throw invalidField(checked.problem.field, checked.problem.rule);
   const spec = specOf();
   const ttlMs = parseLife("ttl", ttl, config) ?? config.defaultTtlMs;
-  const terms = await termsOf(store, config);
+  const terms = await termsOf(scope);
   const command = { owner, name, spec, ttlMs, machineUid: null };
   // A caller that hangs up changes nothing: what was begun is finished and recorded.
   const work = createResource({ ...scope, newUid: world.newUid, terms }, command);

@@ -1,0 +1,56 @@
+import { creationTime, labelTime } from "../machine/age.ts";
+import { promisedMax, type Rules } from "../machine/decide.ts";
+import { isReservedKey, LABEL, uidIn } from "../machine/labels.ts";
+import type { Machine, MachineRow } from "../machine/machine.ts";
+import { checkName, isUid } from "../machine/name.ts";
+import type { Found } from "../store/machine-inventory.ts";
+
+/** A machine that was just adopted lives at least so long, that its owner may still renew it. */
+const LEAST_MS = 15 * 60_000;
+const OWNER = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
+/** Who has what carries no readable owner. */
+const NOBODY = "admin";
+
+/**
+ * The row that a machine without one gets (I5): its labels' owner, name and lease, never ending before a quarter of an hour from now
+ * and never after what it was promised at most. Where its uid has another row, `known`, it gets a uid of its own beside the one
+ * that its label tells. One of unknown age begins to age now.
+ */
+export function foundRow(
+  machine: Machine,
+  known: MachineRow | null,
+  { provider, credential, newUid, rules, now }: Adoption,
+): Found {
+  const { labels } = machine;
+  const uid = uidIn(labels);
+  const isOwn = known === null && isUid(uid);
+  const owner = labels[LABEL.owner] ?? "";
+  const name = labels[LABEL.name] ?? "";
+  const created = creationTime(machine) ?? now;
+  const maxUntil = promisedMax(labels, created, rules);
+  const told = labelTime(labels, LABEL.expires);
+  const rowUid = isOwn ? uid : newUid();
+  return {
+    uid: rowUid,
+    labelUid: isOwn ? null : uid,
+    owner: OWNER.test(owner) ? owner : NOBODY,
+    name: checkName(name).ok ? name : rowUid,
+    provider,
+    installation: labels[LABEL.installation] ?? "",
+    credential,
+    requestedAt: created,
+    expiresAt: Math.min(Math.max(told ?? maxUntil, now + LEAST_MS), maxUntil),
+    labelExpiresAt: told,
+    maxUntil,
+    machine,
+    labels: Object.fromEntries(Object.entries(labels).filter(([key]) => !isReservedKey(key))),
+  };
+}
+
+interface Adoption {
+  readonly provider: string;
+  readonly credential: string;
+  readonly newUid: () => string;
+  readonly rules: Rules;
+  readonly now: number;
+}

@@ -1,0 +1,125 @@
+import type { InventoryPage } from "../driver/extras.ts";
+import { foundRow } from "../lifecycle/adopt.ts";
+import { destroyIfDue } from "../lifecycle/destroy.ts";
+import { rehome } from "../lifecycle/lifecycle.ts";
+import { decideRowless, isSame, ourSelector } from "../machine/decide.ts";
+import { uidIn } from "../machine/labels.ts";
+import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
+import type { Found } from "../store/machine-inventory.ts";
+import type { Progress, Walk } from "../store/lock.ts";
+import { concernsAll, messageOf, needsSomebody, type PhaseDeps } from "./phase.ts";
+import type { Item } from "./report.ts";
+
+/** To destroy one that landed late: it is read again, and its row is looked up again. */
+const LATE = { fetches: 3, statements: 8 };
+
+/**
+ * One page of the inventory, from the last to the first: the provider is listed first and then the rows are read, so that whatever
+ * is created meanwhile has its row by then.
+ */
+export async function reconcileMachines(deps: PhaseDeps, walk: Walk, items: Item[]): Promise<Progress> {
+  const page = await readPage(deps, walk.page);
+  if (!page.isWhole) items.push({ uid: null, providerId: null, outcome: "alert", reason: "unreadable" });
+  const { store } = deps;
+  const ours = page.machines.filter(({ hasLabels }) => hasLabels);
+  const rows = await store.machines.ofMachines(ours.map(keysOf));
+  const held = ours.flatMap((machine) => {
+    const row = rows.get(machine.providerId);
+    return row && isItsOwn(row, machine) ? [{ row, machine }] : [];
+  });
+  await rehome(
+    deps,
+    held.map(({ row }) => row),
+  );
+  const changed = held.filter(({ row, machine }) => row.phase === "active" && hasChanged(row, machine));
+  await store.machines.observe(
+    changed.map(({ row, machine }) => ({ uid: row.uid, machine })),
+    deps.now(),
+  );
+  const others = ours.filter((machine) => !held.some((one) => one.machine === machine));
+  if (!(await settleRowless(deps, others, rows, items))) return "stop";
+  walk.page = page.number - 1;
+  return page.number <= 1 ? "done" : "more";
+}
+
+async function readPage({ driver, extras, rules }: PhaseDeps, number: number | null): Promise<InventoryPage> {
+  const selector = ourSelector(rules.installations);
+  if (extras.inventoryPage) return extras.inventoryPage(selector, number);
+  return { machines: await driver.list(selector), number: 1, isWhole: true };
+}
+
+/** Adopts what has no row and destroys what has a tombstone. False where the budget ended before it was done. */
+async function settleRowless(
+  deps: PhaseDeps,
+  machines: readonly Machine[],
+  rows: ReadonlyMap<string, MachineRow>,
+  items: Item[],
+): Promise<boolean> {
+  const { store, rules } = deps;
+  const now = deps.now();
+  const adoption = { ...deps, credential: await deps.credential(), now };
+  const found: Found[] = [];
+  let isDone = true;
+  for (const machine of machines) {
+    const row = rows.get(machine.providerId) ?? null;
+    const tell = (outcome: Item["outcome"], reason: string): void => {
+      items.push({ uid: row?.uid ?? null, providerId: machine.providerId, outcome, reason });
+    };
+    const verdict = decideRowless(row, machine, now, rules);
+    if (verdict.act === "adopt") {
+      found.push(foundRow(machine, row, adoption));
+      if (verdict.alert) tell("alert", verdict.reason);
+      else if (verdict.reason === "unknown_age") tell("unknown_age", verdict.reason);
+    } else if (verdict.act === "destroy" && verdict.reason === "late_landing") {
+      if (deps.budget.allows(LATE) && (await deps.mayGoOn())) await destroyLate(deps, row, machine, tell);
+      else {
+        isDone = false;
+        tell("remaining", "budget");
+      }
+    } else if (verdict.alert) tell("alert", verdict.reason);
+    else if (verdict.reason === "unknown_age") tell("unknown_age", "unattributed");
+  }
+  if (found.length === 0) return isDone;
+  const hadRows = (await store.machines.countLive()) > 0;
+  const adopted = await store.machines.adoptFound(found, now);
+  for (const { uid, machine } of found) {
+    if (!adopted.has(uid)) continue;
+    items.push({ uid, providerId: machine.providerId, outcome: "settled", reason: "adopted" });
+    // With rows in this database, what was created since its first sweep should have had one: who else creates here?
+    if (hadRows && (machine.createdAt ?? 0) > deps.memory.firstSweepAt)
+      items.push({ uid, providerId: machine.providerId, outcome: "alert", reason: "installation_shared" });
+  }
+  return isDone;
+}
+
+async function destroyLate(
+  deps: PhaseDeps,
+  row: MachineRow | null,
+  machine: Machine,
+  tell: (outcome: Item["outcome"], reason: string) => void,
+): Promise<void> {
+  try {
+    if (!(await deps.cap.allows({ reason: "late_landing" }, row, machine))) return tell("alert", "held");
+    const live = await deps.driver.get(machine.providerId);
+    const current = (await deps.store.machines.ofMachines([keysOf(live)])).get(live.providerId) ?? null;
+    const verdict = await destroyIfDue(deps, current, live, deps.now());
+    const kept = verdict.alert ? "alert" : "kept";
+    tell(verdict.act === "destroy" ? "destroyed" : kept, verdict.reason);
+  } catch (error) {
+    if (concernsAll(error)) throw error;
+    tell(needsSomebody(error) ? "alert" : "error", messageOf(error));
+  }
+}
+
+const keysOf = ({ providerId, labels }: Machine) => ({ providerId, uid: uidIn(labels) });
+
+/** Whether a row is a machine's: live, and either at its id or still without one. What stands at its id must be it. */
+const isItsOwn = (row: MachineRow, machine: Machine): boolean =>
+  isLive(row) && (row.providerId ?? machine.providerId) === machine.providerId && isSame(row, machine);
+
+const hasChanged = (row: MachineRow, machine: Machine): boolean =>
+  row.missingSince !== null ||
+  row.status !== machine.status ||
+  row.publicIpv4 !== machine.publicIpv4 ||
+  row.publicIpv6 !== machine.publicIpv6 ||
+  row.privateIpv4 !== machine.privateIpv4;

@@ -1,0 +1,64 @@
+/**
+ * Reconcile: every quarter of an hour the whole inventory against the rows, and the rows against the inventory, in slices that the
+ * budget allows; a walk that is not done goes on with the next tick.
+ *
+ *   machines   page by page: one without a row is adopted, one with a tombstone destroyed
+ *   rows       fifty by fifty: one whose machine is not there is lost after two looks, the second by id
+ */
+import { DriverError } from "../driver/driver.ts";
+import type { Progress, ReconcileMemory, Walk } from "../store/lock.ts";
+import type { PhaseDeps } from "./phase.ts";
+import { reconcileMachines } from "./reconcile-machines.ts";
+import { isTooMany, reconcileRows } from "./reconcile-rows.ts";
+import type { Item, PhaseReport } from "./report.ts";
+
+const EVERY_MS = 15 * 60_000;
+/** So many slices a tick; each parses fifty machines, and a free plan allows 10 ms of CPU. */
+const MOST_SLICES = { free: 6, small: 2, paid: 60 };
+/** What a slice costs at least: to list, to look up, and to write down what follows. */
+const COST = { fetches: 3, statements: 6 };
+
+export async function reconcile(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase">> {
+  const state = deps.memory.reconcile;
+  const now = deps.now();
+  const items: Item[] = [];
+  if (state.walk === null && now - state.lastAt < EVERY_MS && state.lastAt <= now) return { items, failure: null };
+  // A walk can wait; what is left of the provider's rate limit then is for deletes.
+  if (deps.extras.isSpare?.() === false) return { items, failure: null };
+  state.walk ??= { startedAt: now, side: "machines", page: null, after: "", shown: 0, absent: 0 };
+  const { walk } = state;
+  try {
+    for (let slice = 0; slice < MOST_SLICES[deps.plan]; slice++) {
+      if (!deps.budget.allows(COST) || !(await deps.mayGoOn())) break;
+      const progress = await step(deps, state, walk, items);
+      if (progress === "done") await conclude(deps, state, walk, items);
+      if (progress !== "more") break;
+    }
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    return { items, failure: error.message };
+  }
+  return { items, failure: null };
+}
+
+/** One slice of a walk, on the side that it has come to. */
+async function step(deps: PhaseDeps, state: ReconcileMemory, walk: Walk, items: Item[]): Promise<Progress> {
+  if (walk.side === "rows") return reconcileRows(deps, state, walk, items);
+  const progress = await reconcileMachines(deps, walk, items);
+  if (progress !== "done") return progress;
+  walk.side = "rows";
+  walk.shown = await deps.store.machines.countShown(deps.now());
+  // The rows' side reads what was just written, which a dry run has not.
+  return "stop";
+}
+
+/** What a walk found absent is believed by the next one, unless it was so much that the inventory itself must be doubted. */
+async function conclude({ store }: PhaseDeps, state: ReconcileMemory, walk: Walk, items: Item[]): Promise<void> {
+  state.isTrusted = !isTooMany(walk);
+  if (!state.isTrusted) {
+    await store.machines.forgetMissing(walk.startedAt);
+    items.push({ uid: null, providerId: null, outcome: "alert", reason: "inventory_untrusted" });
+  }
+  state.lastAt = walk.startedAt;
+  state.walk = null;
+}

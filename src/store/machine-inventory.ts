@@ -1,0 +1,163 @@
+import * as z from "zod";
+import type { Machine, MachineRow } from "../machine/machine.ts";
+import { toMicroEur } from "../machine/money.ts";
+import { parseFirst, parseRows, sql, type Sql } from "./db.ts";
+import { LIVE } from "./machine-filter.ts";
+import { machineRow } from "./machine-row.ts";
+
+/** A machine that was found without a row, and what its labels tell. Times unix milliseconds. */
+export interface Found extends Pick<
+  MachineRow,
+  | "uid"
+  | "labelUid"
+  | "owner"
+  | "name"
+  | "provider"
+  | "installation"
+  | "credential"
+  | "requestedAt"
+  | "expiresAt"
+  | "labelExpiresAt"
+  | "maxUntil"
+> {
+  readonly machine: Machine;
+  /** The caller's own labels. */
+  readonly labels: MachineRow["labels"];
+}
+
+/** Rows that the provider has shown once, and that are not at their end: what is due is asked for by expire. */
+const SHOWN = `${LIVE} AND provider_id IS NOT NULL AND delete_accepted_at IS NULL AND expires_at > ?1`;
+
+/** What a reconcile of `machines` with the provider's inventory reads and writes. `fenced` is a condition on what sweeps write. */
+export function createMachineInventory(db: Sql, fenced: string, readOnly: boolean) {
+  return {
+    /**
+     * Gives rows to machines that were found without one. A name that another live machine has by now gives way to the uid. Nothing
+     * changes where a uid has a row already. Answers the uids that have one now.
+     */
+    async adoptFound(found: readonly Found[], now: number): Promise<ReadonlySet<string>> {
+      if (found.length === 0) return new Set();
+      const columns = JSON.stringify(found.map(columnsOf));
+      const [rows] = await db.batch([
+        sql(
+          `INSERT INTO machines (${COLUMNS.join(", ")}, phase, spec_sha256, name, observed_at)
+           SELECT ${COLUMNS.map((column) => `found.value ->> '${column}'`).join(", ")}, 'active', '',
+             CASE WHEN EXISTS (SELECT 1 FROM machines AS other WHERE other.owner = found.value ->> 'owner'
+               AND other.name = found.value ->> 'name' AND other.${LIVE})
+             THEN found.value ->> 'uid' ELSE found.value ->> 'name' END, ?2
+           FROM json_each(?1) AS found WHERE true${fenced} ON CONFLICT DO NOTHING RETURNING uid`,
+          columns,
+          now,
+        ),
+        sql(
+          `INSERT INTO events (at, uid, owner, event) SELECT ?2, uid, owner, 'adopted' FROM machines
+           WHERE uid IN (SELECT value ->> 'uid' FROM json_each(?1)) AND observed_at = ?2 AND spec_sha256 = ''
+             AND NOT EXISTS (SELECT 1 FROM events WHERE events.uid = machines.uid AND event = 'adopted')`,
+          columns,
+          now,
+        ),
+      ]);
+      // A store that writes nothing adopts what it would have adopted, as far as it can know.
+      const adopted = readOnly ? found : parseRows(z.object({ uid: z.string() }), rows ?? []);
+      return new Set(adopted.map(({ uid }) => uid));
+    },
+
+    /** Rows that the provider has shown once and that live on, by uid, from behind `after` on. */
+    async shownAfter(after: string, limit: number, now: number): Promise<MachineRow[]> {
+      const statement = sql(
+        `SELECT * FROM machines WHERE ${SHOWN} AND uid > ?2 ORDER BY uid LIMIT ?3`,
+        now,
+        after,
+        limit,
+      );
+      return parseRows(machineRow, await db.rows(statement));
+    },
+
+    /** How many such rows there are. */
+    async countShown(now: number): Promise<number> {
+      const rows = await db.rows(sql(`SELECT count(*) AS shown FROM machines WHERE ${SHOWN}`, now));
+      return parseFirst(z.object({ shown: z.int() }), rows)?.shown ?? 0;
+    },
+
+    /** How many machines may exist. */
+    async countLive(): Promise<number> {
+      const rows = await db.rows(sql(`SELECT count(*) AS live FROM machines WHERE ${LIVE}`));
+      return parseFirst(z.object({ live: z.int() }), rows)?.live ?? 0;
+    },
+
+    /** Looks that found these missing since then count for nothing. */
+    async forgetMissing(since: number): Promise<void> {
+      const statement = `UPDATE machines SET missing_since = NULL
+        WHERE ${LIVE} AND provider_id IS NOT NULL AND missing_since >= ?${fenced}`;
+      await db.rows(sql(statement, since));
+    },
+
+    /** What was made under one credential of the provider is seen under another: both are the same project's. */
+    async rehome(from: readonly string[], to: string): Promise<void> {
+      if (from.length === 0) return;
+      const statement = `UPDATE machines SET credential = ?2
+        WHERE ${LIVE} AND credential IN (SELECT value FROM json_each(?1))${fenced}`;
+      await db.rows(sql(statement, JSON.stringify(from), to));
+    },
+
+    /** An admin's word that every live row belongs to the credential in use. */
+    async rehomeAll(to: string): Promise<void> {
+      await db.rows(sql(`UPDATE machines SET credential = ?1 WHERE ${LIVE} AND credential <> ?1`, to));
+    },
+  };
+}
+
+const COLUMNS = [
+  "uid",
+  "label_uid",
+  "owner",
+  "account",
+  "provider",
+  "provider_name",
+  "provider_id",
+  "installation",
+  "credential",
+  "status",
+  "server_type",
+  "region",
+  "image",
+  "arch",
+  "labels",
+  "public_ipv4",
+  "public_ipv6",
+  "private_ipv4",
+  "price_micro_eur",
+  "requested_at",
+  "created_at",
+  "expires_at",
+  "label_expires_at",
+  "max_until",
+];
+
+const columnsOf = ({ machine, ...row }: Found) => ({
+  uid: row.uid,
+  name: row.name,
+  label_uid: row.labelUid,
+  owner: row.owner,
+  account: row.owner,
+  provider: row.provider,
+  provider_name: machine.name,
+  provider_id: machine.providerId,
+  installation: row.installation,
+  credential: row.credential,
+  status: machine.status,
+  server_type: machine.serverType,
+  region: machine.region,
+  image: "",
+  arch: machine.arch,
+  labels: JSON.stringify(row.labels),
+  public_ipv4: machine.publicIpv4,
+  public_ipv6: machine.publicIpv6,
+  private_ipv4: machine.privateIpv4,
+  price_micro_eur: toMicroEur(machine.priceEurPerHour),
+  requested_at: row.requestedAt,
+  created_at: machine.createdAt,
+  expires_at: row.expiresAt,
+  label_expires_at: row.labelExpiresAt,
+  max_until: row.maxUntil,
+});
