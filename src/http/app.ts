@@ -3,6 +3,7 @@
  * `reaper/` and `auth/`. The middleware stands in the order in which it runs.
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
+import type * as z from "zod";
 import { HTTPException } from "hono/http-exception";
 import { createMiddleware } from "hono/factory";
 import { routePath } from "hono/route";
@@ -30,11 +31,8 @@ export function createApp(world: World): OpenAPIHono<AppEnv> {
   const app = new OpenAPIHono<AppEnv>({
     defaultHook: (result) => {
       if (result.success) return;
-      const issue = result.error.issues[0];
       const whole = result.target === "json" ? "body" : result.target;
-      if (issue?.code === "unrecognized_keys")
-        throw invalidField(issue.keys[0] ?? whole, `is nothing that this call takes (${whole})`);
-      throw invalidField(issue?.path.join(".") || whole, ruleOf(issue?.message ?? "is not valid"));
+      throw tellIssue(result.error.issues, whole);
     },
   });
 
@@ -162,6 +160,23 @@ function toProblem(error: unknown): HttpProblem {
     next: "Report it with the request_id.",
   });
 }
+
+type Issues = readonly z.core.$ZodIssue[];
+
+/** The one issue that tells most: a field that is none, which may be a misspelt one; else the first, as deep as it goes. */
+function tellIssue(issues: Issues, whole: string, path: readonly PropertyKey[] = []): HttpProblem {
+  const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
+  const at = [...path, ...(issue?.path ?? [])];
+  if (issue?.code === "unrecognized_keys")
+    return invalidField([...at, issue.keys[0]].join("."), `is nothing that this call takes (${whole})`);
+  // Of several shapes it is about the one that was meant, which is the one that fits on the outside.
+  const meant = issue?.code === "invalid_union" ? issue.errors.find(isInside) : undefined;
+  if (meant) return tellIssue(meant, whole, at);
+  return invalidField(at.join(".") || whole, ruleOf(issue?.message ?? "is not valid"));
+}
+
+const isInside = (issues: Issues): boolean =>
+  issues.some(({ code, path }) => typeof path[0] === "string" || code === "unrecognized_keys");
 
 /** zod's sentences, in words that follow the field's name. */
 function ruleOf(message: string): string {

@@ -20,7 +20,9 @@ export const ref = checked((text) => parseRef(text));
 export const labelSelector = checked((text) => parseLabelSelector(text));
 export const providerWord = z.string().refine(isProviderWord, TOKEN_RULE);
 export const owner = z.string().refine(isOwner, OWNER_RULE);
-export const duration = z.string(DURATION_RULE).refine((text) => parseDuration(text) !== null, DURATION_RULE);
+export const duration = z
+  .string({ error: ({ input }) => (input === undefined ? "is required" : DURATION_RULE) })
+  .refine((text) => parseDuration(text) !== null, DURATION_RULE);
 
 const wholeNumber = (fallback: number, most: number) => {
   const rule = `must be a whole number from 1 to ${most}`;

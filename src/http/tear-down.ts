@@ -6,8 +6,10 @@ import { json, problems } from "./openapi.ts";
 import { machineJson, toJson as machineToJson } from "./machines/json.ts";
 import { ownerQuery } from "./machines/shapes.ts";
 import { ownerFor } from "./machines/whose.ts";
-import { resourceJson, toJson } from "./resources/json.ts";
+import { shown } from "./resources/answers.ts";
+import { resourceJson } from "./resources/json.ts";
 
+const all = z.object({ machines: z.array(machineJson), resources: z.array(resourceJson) });
 const route = createRoute({
   method: "post",
   path: "/v1/teardown",
@@ -17,10 +19,8 @@ const route = createRoute({
     body: { content: { "application/json": { schema: z.strictObject({ dry_run: z.boolean().optional() }) } } },
   },
   responses: {
-    202: json(
-      z.object({ machines: z.array(machineJson), resources: z.array(resourceJson), dry_run: z.boolean() }),
-      "What goes, in the order in which it goes",
-    ),
+    200: json(all.extend({ dry_run: z.literal(true) }), "What would go, in the order in which it would go"),
+    202: json(all.extend({ dry_run: z.literal(false) }), "What goes, in the order in which it goes"),
     ...problems,
   },
 });
@@ -35,13 +35,12 @@ export function tearDownRoute(app: OpenAPIHono<AppEnv>): void {
     const { machines, resources, work } = await tearDown(scope, { owner, dryRun, requestId: c.get("requestId") });
     c.executionCtx.waitUntil(work);
     c.set("outcome", "deleting");
-    return c.json(
-      {
-        machines: machines.map((row) => machineToJson(row, scope.now())),
-        resources: resources.map((row) => toJson(row, [])),
-        dry_run: dryRun,
-      },
-      202,
-    );
+    const named = {
+      machines: machines.map((row) => machineToJson(row, scope.now())),
+      resources: await shown(scope.store, resources),
+    };
+    return dryRun
+      ? c.json({ ...named, dry_run: true as const }, 200)
+      : c.json({ ...named, dry_run: false as const }, 202);
   });
 }

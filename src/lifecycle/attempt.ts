@@ -72,7 +72,7 @@ export async function attempt(
       }
       const held = error.existing && (await heldByOurs(deps, error.existing, row));
       if (held) return held;
-      const refusal = refusalOf(error);
+      const refusal = attachments.length > 0 ? hinted(refusalOf(error)) : refusalOf(error);
       await giveUp(deps, row, refusal, isDefinite(error, resumed));
       return refused(refusal);
     }
@@ -81,6 +81,15 @@ export async function attempt(
   await giveUp(deps, row, refusal, !resumed);
   return refused(refusal);
 }
+
+/** The provider's own words about what is attached name no field of the caller's. */
+const hinted = (refusal: Refusal): Refusal =>
+  refusal.code === "invalid_input" && refusal.problem?.field === "body"
+    ? {
+        ...refusal,
+        next: "If it is about a key, a firewall or a network that is gone there: DELETE it here, create it anew.",
+      }
+    : refusal;
 
 /** A try is over: the row has failed where it is certain that nothing was made, else the next call or sweep goes on with it. */
 async function giveUp({ store, now }: Deps, row: NewMachine, refusal: Refusal, isCertain: boolean): Promise<void> {

@@ -80,7 +80,7 @@ async function repeat(deps: ResourceDeps, row: MachineRow, command: CreateComman
 
 const givenUp = (leftMs: number): Refusal => ({
   code: "released",
-  message: "Its owner gave this name up before a machine had it.",
+  message: `Its owner gave this name up, for ${Math.ceil(leftMs / 1000)} s more.`,
   next: "Nothing, if that was meant; else repeat the call when the tombstone has ended, or use another name.",
   retryAfterSeconds: Math.ceil(leftMs / 1000),
 });

@@ -13,14 +13,30 @@ export const FRESH_MS = 3000;
  * stay as they were last seen, which `observed_at` tells.
  */
 export async function refreshCreating(deps: Deps, rows: readonly MachineRow[]): Promise<readonly MachineRow[]> {
-  const { store, driver, extras, rules } = deps;
-  const now = deps.now();
   const creating = rows.filter(
     ({ phase, status }) => (phase === "requested" || phase === "active") && status === "creating",
   );
+  return look(deps, rows, creating);
+}
+
+/** The same for one machine that joined a network and has no address in it yet. */
+export async function refreshJoining(deps: Deps, row: MachineRow): Promise<MachineRow> {
+  if (row.phase !== "active" || row.privateIpv4 !== "" || !(await deps.store.resources.usesNetwork(row.uid)))
+    return row;
+  const [fresh = row] = await look(deps, [row], [row]);
+  return fresh;
+}
+
+async function look(
+  deps: Deps,
+  rows: readonly MachineRow[],
+  stale: readonly MachineRow[],
+): Promise<readonly MachineRow[]> {
+  const { store, driver, extras, rules } = deps;
+  const now = deps.now();
   // A look can wait; what is left of the provider's rate limit then is for deletes.
-  if (creating.length === 0 || extras.isSpare?.() === false) return rows;
-  const uids = creating.map(({ uid }) => uid);
+  if (stale.length === 0 || extras.isSpare?.() === false) return rows;
+  const uids = stale.map(({ uid }) => uid);
   const won = await store.machines.claimLook(uids, now, now - FRESH_MS);
   if (won.length === 0) return rows;
   try {

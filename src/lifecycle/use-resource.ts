@@ -4,7 +4,10 @@ import type { MachineRow } from "../machine/machine.ts";
 import { isSameResource, type ResourceRow } from "../machine/resource.ts";
 import { IDENTITY_MISMATCH, refusalOf, type Deps, type Refusal } from "./lifecycle.ts";
 
-type UseResult = { readonly ok: true } | { readonly ok: false; readonly refusal: Refusal };
+/** `isDefinite`: it is certain that nothing came of it. */
+type UseResult =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly refusal: Refusal; readonly isDefinite: boolean };
 /** The provider's ids, once both sides were read again and are what was recorded (I2). */
 type Ids = { readonly id: string; readonly machineIds: readonly string[] };
 
@@ -24,8 +27,16 @@ async function using(
   machines: readonly MachineRow[],
   act: (ids: Ids) => Promise<void>,
 ): Promise<UseResult> {
-  for (const { uid } of machines) if ((await deps.store.resources.use(uid, [row.uid])) === 0) return refused(NOT_NOW);
-  return acting(deps, row, machines, act);
+  const { resources } = deps.store;
+  const before = (await resources.users([row.uid])).get(row.uid) ?? [];
+  for (const { uid } of machines) if ((await resources.use(uid, [row.uid])) === 0) return refused(NOT_NOW);
+  const result = await acting(deps, row, machines, act);
+  // What surely did not come about must not keep it either.
+  if (!result.ok && result.isDefinite) {
+    const users = machines.map(({ uid }) => uid).filter((uid) => !before.includes(uid));
+    await resources.release(row.uid, users);
+  }
+  return result;
 }
 
 /** Takes a firewall off machines of the same owner. */
@@ -79,11 +90,12 @@ async function acting(
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
     if (isNotFound(error)) return refused(IDENTITY_MISMATCH);
-    return refused(error.code === "conflict" && !error.retryable ? anotherRoute(error.message) : refusalOf(error));
+    if (error.code === "conflict" && !error.retryable) return refused(anotherRoute(error.message));
+    return refused(refusalOf(error), !error.ambiguous && !error.retryable);
   }
 }
 
-const refused = (refusal: Refusal): UseResult => ({ ok: false, refusal });
+const refused = (refusal: Refusal, isDefinite = true): UseResult => ({ ok: false, refusal, isDefinite });
 
 const NOT_NOW: Refusal = {
   code: "releasing",

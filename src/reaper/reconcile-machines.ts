@@ -10,6 +10,8 @@ import type { Progress, Walk } from "../store/lock.ts";
 import { concernsAll, messageOf, needsSomebody, type PhaseDeps } from "./phase.ts";
 import type { Item } from "./report.ts";
 
+/** What has not changed is written down all the same, so often that rows say when it was last seen, and no oftener. */
+const OBSERVE_MS = 3_600_000;
 /** To destroy one that landed late: it is read again, and its row is looked up again. */
 const LATE = { fetches: 3, statements: 8 };
 
@@ -31,7 +33,10 @@ export async function reconcileMachines(deps: PhaseDeps, walk: Walk, items: Item
     deps,
     held.map(({ row }) => row),
   );
-  const changed = held.filter(({ row, machine }) => row.phase === "active" && hasChanged(row, machine));
+  const changed = held.filter(
+    ({ row, machine }) =>
+      row.phase === "active" && (hasChanged(row, machine) || deps.now() - (row.observedAt ?? 0) >= OBSERVE_MS),
+  );
   await store.machines.observe(
     changed.map(({ row, machine }) => ({ uid: row.uid, machine })),
     deps.now(),

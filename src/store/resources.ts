@@ -151,6 +151,13 @@ export function createResourceStore(db: Sql, fenced: string, readOnly: boolean) 
       return used?.length ?? 0;
     },
 
+    /** Whether a machine uses a network. */
+    async usesNetwork(machineUid: string): Promise<boolean> {
+      const statement = `SELECT 1 FROM resource_uses JOIN resources ON resources.uid = resource_uid
+        WHERE machine_uid = ? AND kind = 'network' LIMIT 1`;
+      return (await db.rows(sql(statement, machineUid))).length > 0;
+    },
+
     /** These machines use it no longer. */
     async release(uid: string, machineUids: readonly string[]): Promise<void> {
       const statement = `DELETE FROM resource_uses

@@ -22,6 +22,7 @@ async function expectRefused(
   expect(results).toEqual([{ n: 0 }]);
 }
 
+const ICMP = { direction: "in", protocol: "icmp" };
 const long = (length: number) => "a".repeat(length);
 
 describe("a body that cannot be used", () => {
@@ -91,6 +92,17 @@ describe("a body that cannot be used", () => {
     ["a key that its owner has not", { ...BODY, ssh_keys: ["mine"] }, "ssh_keys.0"],
     ["eleven keys", { ...BODY, ssh_keys: Array.from({ length: 11 }, () => "a") }, "ssh_keys"],
     ["a firewall without a rule", { ...BODY, firewalls: [{ rules: [] }] }, "firewalls.0.rules"],
+    ["a port as a number", { ...BODY, firewalls: [{ rules: [{ ...ICMP, port: 22 }] }] }, "firewalls.0.rules.0.port"],
+    [
+      "a misspelt field of a rule",
+      { ...BODY, firewalls: [{ rules: [{ ...ICMP, prt: "1" }] }] },
+      "firewalls.0.rules.0.prt",
+    ],
+    [
+      "an empty list of sources",
+      { ...BODY, firewalls: [{ rules: [{ ...ICMP, source_ips: [] }] }] },
+      "firewalls.0.rules.0.source_ips",
+    ],
     ["a firewall of another's id", { ...BODY, firewalls: ["key_1"] }, "firewalls.0"],
     [
       "a rule with the addresses of the other side",

@@ -247,6 +247,20 @@ describe("what a machine uses", () => {
     }
     expect(await route("10.0.0.3")).toMatchObject({ status: 409, body: { code: "spec_mismatch" } });
     expect(await route("192.168.0.3")).toMatchObject({ status: 422, body: { field: "gateway" } });
+    const shown = machineIn(await mayfly.send("GET", "/v1/machines/box"));
+    expect(shown.private_ipv4).toMatch(/^10\.0\./);
+  });
+
+  it("is not noted as used where the provider surely refused, so that it can go", async () => {
+    const mayfly = createMayfly();
+    await mayfly.send("POST", "/v1/networks", NET);
+    await box(mayfly);
+    mayfly.advance(MINUTE);
+    const refusal = { status: 422, code: "networks_overlap", message: "networks overlap" };
+    mayfly.simulator.fault({ method: "POST", path: "attach_to_network$", ...refusal });
+    expect((await mayfly.send("POST", "/v1/machines/box/attach_to_network", { network: "lab" })).status).toBe(422);
+    expect((await mayfly.send("DELETE", "/v1/networks/lab")).status).toBe(200);
+    expect(state(mayfly).networks).toEqual([]);
   });
 
   it("belongs to the same owner: nobody reaches another's machine through a network, or joins another's network", async () => {

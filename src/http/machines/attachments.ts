@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { MOST_ATTACHED, MOST_MADE_WITH, type Attachment } from "../../machine/attachment.ts";
-import type { ResourceKind, ResourceSpec } from "../../machine/resource.ts";
+import { parseResourceRef, type ResourceKind, type ResourceSpec } from "../../machine/resource.ts";
 import { invalidField } from "../problem.ts";
 import { firewallFields, firewallSpec, networkFields, networkSpec, sshKeySpec } from "../resources/specs.ts";
 import { refIn } from "../resources/whose.ts";
@@ -42,6 +42,8 @@ export function parseAttachments({ ssh_keys, firewalls, networks }: Fields, regi
     const field = `ssh_keys.${index}`;
     // No name and no id has a space, and every public key has one.
     const isKey = text.trim().includes(" ");
+    if (!isKey && !parseResourceRef("ssh_key", text).ok)
+      throw invalidField(field, "must be the name or id of a key of yours, or a public key");
     all.push(isKey ? made(field, sshKeySpec(text.trim(), field)) : named("ssh_key", field, text));
   }
   for (const [index, one] of (firewalls ?? []).entries()) {

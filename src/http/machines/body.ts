@@ -10,9 +10,12 @@ import { attachmentFields, parseAttachments } from "./attachments.ts";
 
 const MOST_CHOICES = 6;
 const choicesRule = `must be a name, or a list of 1 to ${MOST_CHOICES} names in order of preference`;
-const choices = z.union([providerWord.transform((one) => [one]), z.array(providerWord).min(1).max(MOST_CHOICES)], {
-  error: ({ input }) => (input === undefined ? "is required" : `${choicesRule}; a name ${TOKEN_RULE}`),
-});
+const choices = z.union(
+  [providerWord.transform((one) => [one]), z.array(providerWord).min(1, choicesRule).max(MOST_CHOICES, choicesRule)],
+  {
+    error: ({ input }) => (input === undefined ? "is required" : `${choicesRule}; a name ${TOKEN_RULE}`),
+  },
+);
 
 /** The body of a create. A field that is not here is refused: a typing error in `ttl` would cost money. */
 export const machineBody = z.strictObject({

@@ -4,6 +4,7 @@ import { destroyMany } from "../../lifecycle/destroy-many.ts";
 import { destroyMachine } from "../../lifecycle/destroy.ts";
 import { keepOnFailure } from "../../lifecycle/renew.ts";
 import { parseDuration } from "../../machine/duration.ts";
+import type { SelectorTerm } from "../../machine/selector.ts";
 import { isLive } from "../../machine/machine.ts";
 import { idOf } from "../../machine/name.ts";
 import type { AppEnv } from "../app-env.ts";
@@ -89,8 +90,9 @@ export function destroyRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(destroyAll, async (c) => {
     const scope = c.get("scope");
     const { owner: asked, label_selector: labels, dry_run: dryRun = false } = c.req.valid("query");
-    if (labels.length === 0)
-      throw invalidField("label_selector", "must name at least one label: what is to be destroyed?");
+    // `run=` and `run!=` are what an empty variable leaves, and would mean machines that nobody meant.
+    if (!labels.some(isNaming))
+      throw invalidField("label_selector", "must name at least one label that they have: what is to be destroyed?");
     const owner = ownerFor(c.get("principal"), asked);
     const { rows, work } = await destroyMany(scope, { owner, labels, dryRun, requestId: c.get("requestId") });
     c.executionCtx.waitUntil(work);
@@ -100,6 +102,9 @@ export function destroyRoutes(app: OpenAPIHono<AppEnv>): void {
     return c.json({ machines, dry_run: false as const }, 202);
   });
 }
+
+const isNaming = (term: SelectorTerm): boolean =>
+  term.test === "exists" || (term.test === "in" && term.values.every((value) => value !== ""));
 
 function parseTombstone(text: string): number {
   const length = parseDuration(text) ?? 0;

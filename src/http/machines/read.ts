@@ -1,5 +1,5 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
-import { refreshCreating, waitWhileCreating } from "../../lifecycle/refresh.ts";
+import { refreshCreating, refreshJoining, waitWhileCreating } from "../../lifecycle/refresh.ts";
 import { idOf } from "../../machine/name.ts";
 import type { AppEnv } from "../app-env.ts";
 import { json, problems } from "../openapi.ts";
@@ -42,7 +42,8 @@ export function readRoutes(app: OpenAPIHono<AppEnv>): void {
     const row = await findRow(scope, c.get("principal"), c.req.valid("param").ref, asked.owner);
     if (row === null) throw noSuchMachine();
     c.set("machine", idOf(row.uid));
-    const [fresh = row] = await refreshCreating(scope, [row]);
+    const [created = row] = await refreshCreating(scope, [row]);
+    const fresh = await refreshJoining(scope, created);
     const waited = await waitWhileCreating({ ...scope, sleep: scope.world.sleep }, fresh, asked.wait * 1000);
     return c.json({ machine: toJson(waited, scope.now()) }, 200);
   });

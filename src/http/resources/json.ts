@@ -20,7 +20,7 @@ export const resourceJson = z
       .array(z.string())
       .meta({ description: "ids of the live machines that use it; while there are any it stays" }),
     created_at: time.nullable(),
-    expires_at: time.meta({ description: "the end of its own lease; one that was made with a machine has none" }),
+    expires_at: time.nullable().meta({ description: "the end of its own lease; null where it ends with its machine" }),
     deleted_at: time.nullable(),
     public_key: z.string().optional(),
     rules: z.array(z.record(z.string(), z.unknown())).optional(),
@@ -53,7 +53,7 @@ export function toJson(row: ResourceRow, machineUids: readonly string[]): z.infe
     provider_id: row.providerId,
     machines: machineUids.map(idOf),
     created_at: maybe(row.createdAt),
-    expires_at: at(row.expiresAt),
+    expires_at: row.expiresAt > row.requestedAt || row.deleteRequestedAt !== null ? at(row.expiresAt) : null,
     deleted_at: maybe(row.deletedAt),
     ...fieldsOf(row),
   };

@@ -15,7 +15,10 @@ const rule = z.strictObject({
   destination_ips: cidrs,
 });
 export const firewallFields = {
-  rules: z.array(rule).meta({ example: [{ direction: "in", protocol: "tcp", port: "22" }] }),
+  rules: z
+    .array(rule)
+    .default([])
+    .meta({ example: [{ direction: "in", protocol: "tcp", port: "22" }] }),
   deny_all: z.boolean().optional().meta({ description: "says that no rule at all is meant" }),
 };
 export const networkFields = { ip_range: z.string().meta({ example: "10.0.0.0/16" }) };
@@ -43,6 +46,12 @@ function toRule(
     throw invalidField(
       `${field}.${direction === "in" ? "destination_ips" : "source_ips"}`,
       `must be left out of a rule for \`${direction}\``,
+    );
+  // An empty list is more likely an empty variable than the wish to let everybody in.
+  if (ours?.length === 0)
+    throw invalidField(
+      `${field}.${direction === "in" ? "source_ips" : "destination_ips"}`,
+      "must name at least one address range, or be left out for anywhere",
     );
   return { direction, protocol, port: port ?? null, ranges: ours ?? [] };
 }
