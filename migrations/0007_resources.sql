@@ -2,6 +2,7 @@
 -- equal specs mean the same thing.
 CREATE TABLE resources (
   uid TEXT PRIMARY KEY,
+  label_uid TEXT,
   kind TEXT NOT NULL CHECK (kind IN ('firewall', 'network', 'ssh_key')),
   owner TEXT NOT NULL,
   name TEXT NOT NULL,

@@ -6,6 +6,7 @@ import { HttpProblem } from "./problem.ts";
 import { requireAdmin } from "./require-admin.ts";
 import { metaOf, paging, pagination } from "./schemas.ts";
 import { openSweep, runSweep } from "../world.ts";
+import { keepAlive } from "./background.ts";
 import type { AppEnv } from "./app-env.ts";
 
 const report = z
@@ -42,7 +43,7 @@ export function sweepRoutes(app: OpenAPIHono<AppEnv>): void {
     // Without a body nothing was parsed, and so no default was filled in.
     const { dry_run: dryRun = false } = c.req.valid("json");
     const work = runSweep(world, openSweep(world, config, c.env.DB, now()), { startedBy: "admin", dryRun });
-    c.executionCtx.waitUntil(work);
+    keepAlive(c, work);
     const done = await work;
     if (done === null)
       throw new HttpProblem("sweep_running", {

@@ -1,6 +1,7 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { tearDown } from "../lifecycle/tear-down.ts";
+import { inBackground } from "./background.ts";
 import type { AppEnv } from "./app-env.ts";
 import { json, problems } from "./openapi.ts";
 import { machineJson, toJson as machineToJson } from "./machines/json.ts";
@@ -33,7 +34,7 @@ export function tearDownRoute(app: OpenAPIHono<AppEnv>): void {
     // Without a body nothing was parsed, and so no default was filled in.
     const { dry_run: dryRun = false } = c.req.valid("json");
     const { machines, resources, work } = await tearDown(scope, { owner, dryRun, requestId: c.get("requestId") });
-    c.executionCtx.waitUntil(work);
+    inBackground(c, work);
     c.set("outcome", "deleting");
     const named = {
       machines: machines.map((row) => machineToJson(row, scope.now())),

@@ -3,7 +3,7 @@ import type { MachineSpec } from "../machine/spec.ts";
 import type { ResourceKind, ResourceRow } from "../machine/resource.ts";
 import type { NewMachine } from "../store/machines.ts";
 import type { Deps, Refusal } from "./lifecycle.ts";
-import { createResource, type ResourceDeps } from "./resources.ts";
+import { createNew, createResource, type ResourceDeps } from "./resources.ts";
 
 export type AttachedIds = Pick<MachineSpec, "sshKeyIds" | "networkIds" | "firewallIds">;
 
@@ -34,34 +34,40 @@ export async function attach(
   deps: ResourceDeps,
   machine: NewMachine,
   attachments: readonly Attachment[],
+  resumed: boolean,
 ): Promise<{ readonly ok: true; readonly ids: AttachedIds } | { readonly ok: false; readonly refusal: Refusal }> {
   const named = attachments.filter(isNamed);
   const known = await deps.store.resources.named(machine.owner, named.map(textOf));
-  const rows: ResourceRow[] = [];
+  const rows: Attached[] = [];
   for (const [index, one] of attachments.entries()) {
     if (one.by === "ref") {
       const row = known.find((other) => isMeant(other, one));
       if (row === undefined) return { ok: false, refusal: notThere(one) };
-      rows.push(row);
+      if (row.providerId === null) return { ok: false, refusal: UNDER_WAY };
+      rows.push({ ...row, providerId: row.providerId });
       continue;
     }
     const name = `${machine.uid}-${index}`;
     const command = { owner: machine.owner, name, spec: one.spec, ttlMs: null, machineUid: machine.uid };
-    const made = await createResource(deps, command);
+    const made = resumed ? await createResource(deps, command) : await createNew(deps, command);
     if (!made.ok) return made;
     // Another call is making it, and a machine without its firewall is none that anybody asked for.
-    if (made.row.providerId === null) return { ok: false, refusal: UNDER_WAY };
-    rows.push(made.row);
+    const { row } = made;
+    if (row.providerId === null) return { ok: false, refusal: UNDER_WAY };
+    rows.push({ ...row, providerId: row.providerId });
   }
   const uids = new Set(rows.map(({ uid }) => uid));
   if ((await deps.store.resources.use(machine.uid, [...uids])) < uids.size) return { ok: false, refusal: GOING };
   return { ok: true, ids: idsOf(rows) };
 }
 
-function idsOf(rows: readonly ResourceRow[]): AttachedIds {
+/** One that the provider has shown. */
+type Attached = ResourceRow & { readonly providerId: string };
+
+function idsOf(rows: readonly Attached[]): AttachedIds {
   // Two names may stand for one key, and a provider takes each once.
   const those = (kind: ResourceKind) => [
-    ...new Set(rows.flatMap(({ spec, providerId }) => (spec.kind === kind && providerId !== null ? [providerId] : []))),
+    ...new Set(rows.filter(({ spec }) => spec.kind === kind).map(({ providerId }) => providerId)),
   ];
   return { sshKeyIds: those("ssh_key"), networkIds: those("network"), firewallIds: those("firewall") };
 }

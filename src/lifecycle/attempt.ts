@@ -2,12 +2,12 @@ import { DriverError, invalidInput, type DriverErrorCode } from "../driver/drive
 import { creationTime, labelTime } from "../machine/age.ts";
 import { isOurs, promisedMax } from "../machine/decide.ts";
 import { LABEL, uidIn } from "../machine/labels.ts";
-import { isLive, type Labels, type Machine, type MachineRow } from "../machine/machine.ts";
+import { isLive, type Attachments, type Labels, type Machine, type MachineRow } from "../machine/machine.ts";
 import { isUid } from "../machine/name.ts";
 import type { Candidate, MachineRequest, MachineSpec } from "../machine/spec.ts";
 import type { NewMachine } from "../store/machines.ts";
 import { attach, type AttachedIds } from "./attachments.ts";
-import { coolLast, COOL_DOWN_MS, isSamePair, outcomeOf, type TriedCandidate } from "./candidates.ts";
+import { coolLast, COOL_DOWN_MS, isSamePair, MOST_TRIED, outcomeOf, type TriedCandidate } from "./candidates.ts";
 import { isGone } from "./destroy.ts";
 import type { CreateCommand } from "./create.ts";
 import { refusalOf, type Deps, type Refusal } from "./lifecycle.ts";
@@ -44,17 +44,18 @@ export async function attempt(
 ): Promise<CreateResult> {
   const { store, driver, now } = deps;
   const tried: TriedCandidate[] = [];
-  const attached = await attach(deps, row, attachments);
+  const attached = await attach(deps, row, attachments, resumed);
   if (!attached.ok) {
     await giveUp(deps, row, attached.refusal, !resumed);
     return refused(attached.refusal);
   }
-  for (const candidate of await coolLast(deps, candidates)) {
+  const snapshots = new Map<string, string>();
+  for (const candidate of (await coolLast(deps, candidates)).slice(0, MOST_TRIED)) {
     try {
-      const image = await imageOf(deps, request, candidate);
+      const image = await imageOf(deps, request, candidate, snapshots);
       // The row owns each further try anew, and shows what is being tried.
-      if (!(await store.machines.choose(row.uid, { ...candidate, image }, now(), now() + TRY_MS)))
-        return refused(RELEASED);
+      const chosen = { ...candidate, image, attachments: toConfirm(attached.ids) };
+      if (!(await store.machines.choose(row.uid, chosen, now(), now() + TRY_MS))) return refused(RELEASED);
       const machine = await driver.create(specOf(row, { ...request, ...candidate, image }, attached.ids));
       const isOpen = (one: Candidate) => ![candidate, ...tried].some((other) => isSamePair(other, one));
       const told = [
@@ -77,7 +78,8 @@ export async function attempt(
       return refused(refusal);
     }
   }
-  const refusal = noRoom(tried);
+  const untried = candidates.filter((one) => !tried.some((other) => isSamePair(one, other)));
+  const refusal = noRoom([...tried, ...untried.map((one) => outcomeOf(one, "not_tried"))]);
   await giveUp(deps, row, refusal, !resumed);
   return refused(refusal);
 }
@@ -97,15 +99,30 @@ async function giveUp({ store, now }: Deps, row: NewMachine, refusal: Refusal, i
   else await store.machines.giveBack(row.uid, refusal.message, now());
 }
 
-/** The image by name or id: of a selector the newest snapshot that the candidate can boot. */
-async function imageOf({ extras }: Deps, { image, isImageSelector }: MachineRequest, { serverType }: Candidate) {
+/** What the machine is to be seen with once it runs; a key cannot be seen. */
+const toConfirm = ({ firewallIds, networkIds }: AttachedIds): Attachments | null =>
+  firewallIds.length + networkIds.length === 0 ? null : { firewallIds, networkIds };
+
+/** The image by name or id: of a selector the newest snapshot that the candidate can boot, asked for once a server type. */
+async function imageOf(
+  { extras }: Deps,
+  { image, isImageSelector }: MachineRequest,
+  { serverType }: Candidate,
+  known: Map<string, string>,
+): Promise<string> {
   if (!isImageSelector) return image;
-  if (extras.findSnapshot) return extras.findSnapshot(image, serverType);
+  const found = known.get(serverType) ?? (await extras.findSnapshot?.(image, serverType));
+  if (found !== undefined) {
+    known.set(serverType, found);
+    return found;
+  }
   throw invalidInput({ field: "image", rule: "must be a name or an id: this provider has no snapshots" });
 }
 
 function noRoom(tried: readonly TriedCandidate[]): Refusal {
-  const pairs = tried.map(({ serverType, region, reason }) => `${serverType} in ${region} (${reason})`);
+  const pairs = tried.map(
+    ({ serverType, region, reason }) => `${serverType} in ${region} (${reason ?? "not tried yet"})`,
+  );
   return {
     code: "capacity",
     message: `The provider has no room: ${pairs.join("; ")}.`,

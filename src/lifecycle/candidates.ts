@@ -19,7 +19,10 @@ export const outcomeOf = (
 /** So long a pair that had no room is tried after the others. */
 export const COOL_DOWN_MS = 5 * 60_000;
 /** Of an architecture so many types are tried in a region. */
-const TYPES_BY_ARCH = 3;
+export const TYPES_BY_ARCH = 3;
+
+/** So many are tried in one call; the next begins with those that are not cooling down. */
+export const MOST_TRIED = 8;
 
 export const isSamePair = (a: Candidate, b: Candidate): boolean =>
   a.serverType === b.serverType && a.region === b.region;

@@ -70,7 +70,7 @@ async function deleteOne({ extras, rules, now }: DeleteDeps, { row, isShared }: 
     if (!seen.hasLabels) return { row, act: "put_off", reason: "unreadable", error: "its labels cannot be read" };
     if (!isSameResource(row, seen, rules)) return stranger(row);
     // A network can be deleted under the machines that are in it, and that would be theirs to bear.
-    if (seen.machineIds.length > 0 && row.spec.kind === "network") return { row, act: "put_off", reason: "in_use" };
+    if (seen.machineIds?.length !== 0 && row.spec.kind === "network") return { row, act: "put_off", reason: "in_use" };
     await resources.delete(seen.id);
     return { row, act: "close", reason: "expired" };
   } catch (error) {

@@ -1,7 +1,7 @@
 import { DriverError, type DriverErrorCode } from "../driver/driver.ts";
 import type { Extras, Resources } from "../driver/extras.ts";
-import { ourSelector, type Rules } from "../machine/decide.ts";
-import { LABEL } from "../machine/labels.ts";
+import { isOurs, ourSelector, type Rules } from "../machine/decide.ts";
+import { LABEL, uidIn } from "../machine/labels.ts";
 import type { Labels } from "../machine/machine.ts";
 import { providerName } from "../machine/name.ts";
 import {
@@ -44,28 +44,36 @@ export function resourcesOf({ firewalls, networks, sshKeys }: Extras, kind: Reso
  */
 export async function createResource(deps: ResourceDeps, command: ResourceCommand): Promise<ResourceResult> {
   const { store, terms } = deps;
-  const { owner, name, spec, machineUid } = command;
-  if (resourcesOf(deps.extras, spec.kind) === undefined) return refused(notOffered(spec.kind));
+  const { owner, name, spec } = command;
   // Twice, because a row can appear, or end, between the look and the insert.
   for (let look = 0; look < 2; look++) {
     const existing = await store.resources.byName(spec.kind, owner, name);
     if (existing !== null && isLiveResource(existing)) return repeat(deps, existing, command);
     if (!terms.creates) return refused(CREATES_OFF);
-    const now = deps.now();
-    const row: NewResource = {
-      uid: deps.newUid(),
-      owner,
-      name,
-      provider: terms.provider,
-      providerName: await providerName(terms.installation, owner, name),
-      installation: terms.installation,
-      spec,
-      requestedAt: now,
-      expiresAt: now + (command.ttlMs ?? 0),
-    };
-    if (await store.resources.insert(row, now + TRY_MS, machineUid)) return make(deps, row, false);
+    const made = await createNew(deps, command);
+    if (made.ok || made.refusal !== GOING) return made;
   }
   return refused(GOING);
+}
+
+/** The same of one whose name is known to be new. */
+export async function createNew(deps: ResourceDeps, command: ResourceCommand): Promise<ResourceResult> {
+  const { store, terms, now } = deps;
+  const { owner, name, spec } = command;
+  if (resourcesOf(deps.extras, spec.kind) === undefined) return refused(notOffered(spec.kind));
+  const row: NewResource = {
+    uid: deps.newUid(),
+    owner,
+    name,
+    provider: terms.provider,
+    providerName: await providerName(terms.installation, owner, name),
+    installation: terms.installation,
+    spec,
+    requestedAt: now(),
+    expiresAt: now() + (command.ttlMs ?? 0),
+  };
+  const isHeld = await store.resources.insert(row, row.requestedAt + TRY_MS, command.machineUid);
+  return isHeld ? make(deps, row, false) : refused(GOING);
 }
 
 async function repeat(deps: ResourceDeps, row: ResourceRow, command: ResourceCommand): Promise<ResourceResult> {
@@ -88,7 +96,10 @@ async function make(deps: ResourceDeps, row: NewResource, resumed: boolean): Pro
     const made = await makeAtProvider(deps, row, resumed);
     const recorded = await store.resources.made(row.uid, made);
     if (recorded) return { ok: true, row: recorded, isNew: !resumed };
-    // Its row has ended meanwhile, on its owner's word: what was made goes too, as soon as the sweep has looked.
+    // Another try was quicker, and what this one made beside it the hourly look finds.
+    const current = await store.resources.byUid(row.uid);
+    if (current?.phase === "active") return { ok: true, row: current, isNew: false };
+    // Or its row has ended meanwhile, on its owner's word: what was made goes too, as soon as the sweep has looked.
     await store.resources.reopen(row.uid, made.id, now());
     return refused(GOING);
   } catch (error) {
@@ -116,12 +127,25 @@ async function makeAtProvider(deps: ResourceDeps, row: NewResource, resumed: boo
     if (before) return before;
   }
   try {
-    return await ask(deps, row);
+    const made = await ask(deps, row);
+    // A key may be one that was there before; of all else the answer must be about what was asked for.
+    if (row.spec.kind === "ssh_key" || uidIn(made.labels) === row.uid) return made;
+    throw new DriverError("unexpected", "the provider's answer is about another one", { ambiguous: true });
   } catch (error) {
     if (!(error instanceof DriverError) || (error.code !== "name_taken" && !error.ambiguous)) throw error;
-    const after = await findByUid(deps, row);
+    const after = await lookAfter(deps, row, error);
     if (after) return after;
     throw error;
+  }
+}
+
+/** What is there after all. A look that fails says nothing of that, and least of all that nothing was made. */
+async function lookAfter(deps: ResourceDeps, row: NewResource, failure: DriverError): Promise<Resource | null> {
+  try {
+    return await findByUid(deps, row);
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    throw failure.as("unavailable").with({ ambiguous: true, retryable: true });
   }
 }
 
@@ -147,10 +171,10 @@ export async function findByUid(
   { extras, rules }: { extras: Extras; rules: Pick<Rules, "installations"> },
   row: Pick<ResourceRow, "uid" | "spec">,
 ): Promise<Resource | null> {
-  const found = await resourcesOf(extras, row.spec.kind)?.list(
-    ourSelector(rules.installations, { [LABEL.uid]: row.uid }),
-  );
-  return found?.[0] ?? null;
+  const selector = ourSelector(rules.installations, { [LABEL.uid]: row.uid });
+  const found = (await resourcesOf(extras, row.spec.kind)?.list(selector)) ?? [];
+  // Not trusted to have selected (S80).
+  return found.find((one) => isOurs(one, rules.installations) && uidIn(one.labels) === row.uid) ?? null;
 }
 
 /** What every resource of ours carries from its create on, as machines do. */

@@ -10,5 +10,5 @@ export type Attachment = {
 
 /** So many of a kind a provider takes at a create. */
 export const MOST_ATTACHED: Readonly<Record<ResourceKind, number>> = { firewall: 5, network: 3, ssh_key: 10 };
-/** Each is a call or two of its own, and an invocation may make fifty. */
-export const MOST_MADE_WITH = 8;
+/** Each is a call or two and three statements of its own, and a free plan's invocation may make fifty of either. */
+export const MOST_MADE_WITH = 5;

@@ -1,6 +1,6 @@
 import { creationTime, labelTime } from "./age.ts";
 import { LABEL, uidIn } from "./labels.ts";
-import { isLive, labelUidOf, type Labels, type Machine, type MachineRow } from "./machine.ts";
+import { isLive, labelUidOf, type Attachments, type Labels, type Machine, type MachineRow } from "./machine.ts";
 import type { Selector } from "./selector.ts";
 
 /** What the decision depends on besides the two facts. */
@@ -23,6 +23,7 @@ export type Reason =
   | "requested"
   | "expired"
   | "launch_failed"
+  | "attach_failed"
   | "live"
   | "max_age"
   | "young"
@@ -61,12 +62,28 @@ function judge(row: MachineRow | null, machine: Machine, now: number, rules: Rul
   if (row === null || row.phase === "disowned") return judgeByLabels(machine, now, rules);
   if (!isLive(row)) return destroy("late_landing");
   if (row.destroyRequestedAt !== null) return destroy("requested");
-  if (row.phase === "destroying") return destroy(row.reason === "launch_failed" ? "launch_failed" : "expired");
+  if (row.phase === "destroying") return destroy(DECIDED.find((one) => one === row.reason) ?? "expired");
   if (now >= endOf(row, machine)) return destroy("expired");
   if (row.status === "creating" && machine.status !== "running" && isLaunchOver(row, now, rules))
     return destroy("launch_failed");
+  if (machine.status === "running" && lacks(row, machine) && now - (row.createdAt ?? row.requestedAt) > ATTACH_MS)
+    return destroy("attach_failed");
   return keep("live");
 }
+
+/** What was decided over a live machine before its end, and is still to be brought about. */
+const DECIDED = ["launch_failed", "attach_failed"] as const;
+/** So long after its creation what a running machine was made with has not come any more. */
+const ATTACH_MS = 2 * 60_000;
+
+/** Whether a machine is seen without a firewall or a network that it was made with. */
+const lacks = ({ attachments }: MachineRow, { attached }: Machine): boolean =>
+  attachments !== null && attached !== null && !hasAll(attachments, attached);
+
+/** Whether all of these are among those. */
+export const hasAll = (these: Attachments, those: Attachments): boolean =>
+  these.firewallIds.every((id) => those.firewallIds.includes(id)) &&
+  these.networkIds.every((id) => those.networkIds.includes(id));
 
 const LOOKS_APART_MS = 60_000;
 

@@ -21,6 +21,12 @@ export const LIVE_PHASES: readonly Phase[] = ["requested", "active", "destroying
 
 export type Labels = Readonly<Record<string, string>>;
 
+/** Firewalls and networks, by the provider's ids. */
+export interface Attachments {
+  readonly firewallIds: readonly string[];
+  readonly networkIds: readonly string[];
+}
+
 /** A provider-neutral view of an existing machine. An address that is not there is `""`, never null. */
 export interface Machine {
   /** Opaque outside its driver; stable for the machine's life (P3, P7). */
@@ -42,6 +48,8 @@ export interface Machine {
   readonly createdAt: number | null;
   /** Gross, at the machine's own location; null = unknown, which is never free (S63, S65). */
   readonly priceEurPerHour: number | null;
+  /** Provider ids of the firewalls and networks that it has; null where that cannot be read. */
+  readonly attached: Attachments | null;
   /** The provider will refuse to destroy it until somebody lifts this (S49). */
   readonly deleteProtected: boolean;
 }
@@ -88,6 +96,8 @@ export interface MachineRow {
   readonly labelExpiresAt: number | null;
   /** When the provider last showed it. */
   readonly observedAt: number | null;
+  /** What it was made with and has not been seen with yet; null = nothing to wait for. */
+  readonly attachments: Attachments | null;
   /** When it was first looked for and not seen; null while it was not. */
   readonly missingSince: number | null;
   /** When it was first seen that another machine stands at its provider id; null while none was. */

@@ -25,8 +25,10 @@ export interface Resource {
   readonly hasLabels: boolean;
   /** Unix milliseconds by the provider's clock; null when it gave none that can be read. */
   readonly createdAt: number | null;
-  /** Provider ids of the machines that are seen to use it; a key never tells. */
-  readonly machineIds: readonly string[];
+  /** Provider ids of what is seen to use it; a key never tells. Null where that cannot be read. */
+  readonly machineIds: readonly string[] | null;
+  /** Of a key its bytes, as `ResourceSpec` has them; null elsewhere. */
+  readonly material: string | null;
 }
 
 /** `deleted` and `failed` rows are tombstones, as with machines. */
@@ -35,6 +37,8 @@ export const RESOURCE_PHASES = ["requested", "active", "deleting", "deleted", "f
 /** What mayfly remembers of one. All times unix milliseconds. */
 export interface ResourceRow {
   readonly uid: string;
+  /** The uid that its label tells, where that is not this row's: it was found beside another of the same uid. */
+  readonly labelUid: string | null;
   readonly owner: string;
   readonly name: string;
   readonly provider: string;
@@ -80,7 +84,7 @@ export function isSameResource(row: ResourceRow, seen: Resource, rules: Pick<Rul
   if (!isOurs(seen, rules.installations)) return false;
   if (row.spec.kind === "ssh_key") return true;
   const isSameTime = row.createdAt === null || seen.createdAt === null || row.createdAt === seen.createdAt;
-  return uidIn(seen.labels) === row.uid && isSameTime;
+  return uidIn(seen.labels) === (row.labelUid ?? row.uid) && isSameTime;
 }
 
 const ID_PREFIXES: Readonly<Record<ResourceKind, string>> = { firewall: "fw_", network: "net_", ssh_key: "key_" };

@@ -19,7 +19,8 @@ export function parsePublicKey(text: string, field = "public_key"): Checked<Publ
   if (match?.[1] === undefined || match[2] === undefined) return invalid(field, RULE);
   const blob = decode(match[2]);
   if (blob === null || typeIn(blob) !== match[1]) return invalid(field, RULE);
-  return valid({ material: `${match[1]} ${match[2]}`, blob });
+  // Written anew, because base64 may be spelt with and without its end.
+  return valid({ material: `${match[1]} ${blob.toBase64()}`, blob });
 }
 
 /** The fingerprint by which Hetzner knows a key: MD5 of its bytes, hex pairs joined by colons. */

@@ -34,7 +34,7 @@ export function createBlastCap({ machines, settings }: Store, rules: Rules, now:
 }
 
 /** The reasons for which a machine may die before its end. */
-const EARLY: ReadonlySet<Verdict["reason"]> = new Set(["late_landing", "launch_failed"]);
+const EARLY: ReadonlySet<Verdict["reason"]> = new Set(["late_landing", "launch_failed", "attach_failed"]);
 
 function promisedEnd(row: MachineRow | null, machine: Machine, rules: Rules, now: number): number {
   if (row !== null && row.phase !== "destroyed" && row.phase !== "failed") return endOf(row, machine);

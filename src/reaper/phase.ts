@@ -4,7 +4,7 @@ import { StoreError } from "../store/db.ts";
 import type { SweepMemory } from "../store/lock.ts";
 import type { Store, StoreMode } from "../store/store.ts";
 import type { BlastCap } from "./blast-cap.ts";
-import type { Budget, Meter, PLANS } from "./budget.ts";
+import type { Budget, Meter, PLANS, Share } from "./budget.ts";
 
 /** `now` is the tick's own time: every rule goes by it. Only the lock runs on wall time. */
 export interface SweepDeps extends Omit<Deps, "store"> {
@@ -13,6 +13,8 @@ export interface SweepDeps extends Omit<Deps, "store"> {
   readonly newUid: () => string;
   readonly meter: Meter;
   readonly plan: keyof typeof PLANS;
+  /** What it may spend where that is less than the plan allows. */
+  readonly limit?: Share;
   /** The provider's name, as rows have it. */
   readonly provider: string;
 }

@@ -1,7 +1,7 @@
 import { getIfThere } from "../driver/driver.ts";
 import { backOffMs, mayConclude } from "../lifecycle/lifecycle.ts";
 import { tellLabel } from "../lifecycle/renew.ts";
-import { decide, isLaunchOver, isSame, isSecondLook } from "../machine/decide.ts";
+import { decide, hasAll, isLaunchOver, isSame, isSecondLook } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { listByUid } from "./list-by-uid.ts";
 import { messageOf, type PhaseDeps } from "./phase.ts";
@@ -10,7 +10,7 @@ import type { Item, PhaseReport } from "./report.ts";
 /** As many as one list call can answer for. */
 const BATCH = 50;
 /** What a batch still writes after its reads, however large it is. */
-const RECORDS = 14;
+const RECORDS = 15;
 /** So long after it agreed to delete a machine, a provider that still shows it alive has not done so. */
 const DELETE_MS = 60_000;
 
@@ -132,6 +132,8 @@ async function write({ store }: PhaseDeps, done: readonly Settled[], now: number
   await table.disown(those("disown").map(toEnding), now);
   await table.markDestroyed(those("close").map(toEnding), now);
   await table.unmarkAccepted(those("again").map(({ row }) => row.uid));
+  const complete = those("observe", "label").filter(({ row, machine }) => isComplete(row, machine));
+  await table.confirmAttached(complete.map(({ row }) => row.uid));
   const uidsOf = (act: Settled["act"]) => those(act).map(({ row }) => row.uid);
   await table.note("missing", uidsOf("missing"), now);
   await table.note("mismatched", uidsOf("mismatch"), now);
@@ -146,6 +148,10 @@ async function write({ store }: PhaseDeps, done: readonly Settled[], now: number
     })),
   );
 }
+
+/** Whether a machine is seen with all that it was made with. */
+const isComplete = ({ attachments }: MachineRow, machine: Machine | undefined): boolean =>
+  attachments !== null && !!machine?.attached && hasAll(attachments, machine.attached);
 
 function outcomeOf({ act, failed }: Settled): Item["outcome"] {
   if (act === "mismatch" || act === "disown" || act === "held") return "alert";

@@ -1,7 +1,7 @@
 import { DriverError } from "../driver/driver.ts";
 import { resourcesOf } from "../lifecycle/resources.ts";
 import { labelTime } from "../machine/age.ts";
-import { ourSelector, type Rules } from "../machine/decide.ts";
+import { isOurs, ourSelector, type Rules } from "../machine/decide.ts";
 import { LABEL, uidIn } from "../machine/labels.ts";
 import { isUid } from "../machine/name.ts";
 import {
@@ -16,8 +16,8 @@ import type { PhaseDeps } from "./phase.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
 const EVERY_MS = 3_600_000;
-/** A kind costs a page and the rows of it at least; each stray is one more statement. */
-const COST = { fetches: 1, statements: 2 };
+/** A kind costs a few pages and the rows of them; each stray is one more statement. */
+const COST = { fetches: 4, statements: 2 };
 
 /**
  * Once an hour: everything at the provider that is ours by its labels, against its rows. What has a tombstone landed late, and what
@@ -30,37 +30,47 @@ export async function lookForStrays(deps: PhaseDeps): Promise<Omit<PhaseReport, 
   const items: Item[] = [];
   const isDue = now - memory.resourcesListedAt >= EVERY_MS || memory.resourcesListedAt > now;
   if (!isDue || deps.extras.isSpare?.() === false) return { items, failure: null };
-  try {
-    for (const kind of RESOURCE_KINDS) {
-      if (!deps.budget.allows(COST) || !(await deps.mayGoOn())) return { items, failure: null };
+  let failure: string | null = null;
+  for (const kind of RESOURCE_KINDS) {
+    if (!deps.budget.allows(COST) || !(await deps.mayGoOn())) return { items, failure };
+    try {
       items.push(...(await strays(deps, kind)));
+    } catch (error) {
+      if (!(error instanceof DriverError)) throw error;
+      failure ??= error.message;
     }
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    return { items, failure: error.message };
   }
-  memory.resourcesListedAt = now;
-  return { items, failure: null };
+  if (failure === null) memory.resourcesListedAt = now;
+  return { items, failure };
 }
 
-async function strays({ store, extras, rules, budget, now }: PhaseDeps, kind: ResourceKind): Promise<Item[]> {
+async function strays(deps: PhaseDeps, kind: ResourceKind): Promise<Item[]> {
+  const { store, extras, rules, budget } = deps;
+  const now = deps.now();
   const seen = (await resourcesOf(extras, kind)?.list(ourSelector(rules.installations))) ?? [];
-  const keys = seen.map(({ id, labels }) => ({ id, uid: uidIn(labels) }));
+  const ours = seen.filter((one) => isOurs(one, rules.installations));
+  const keys = ours.map(({ id, labels }) => ({ id, uid: uidIn(labels) }));
   const rows = await store.resources.ofResources(kind, keys);
   const items: Item[] = [];
-  for (const one of seen) {
+  for (const one of ours) {
     const uid = uidIn(one.labels);
-    const isHeld = rows.some((row) => isLiveResource(row) && (row.uid === uid || row.providerId === one.id));
     const tell = (outcome: Item["outcome"], reason: string) =>
       items.push({ kind, uid: isUid(uid) ? uid : null, providerId: one.id, outcome, reason });
-    if (isHeld || !budget.allows({ fetches: 0, statements: 1 })) continue;
+    const atId = rows.some((row) => isLiveResource(row) && row.providerId === one.id);
+    const ofUid = rows.find((row) => row.uid === uid);
+    const isBeingMade = ofUid !== undefined && isLiveResource(ofUid) && ofUid.providerId === null;
+    if (atId || isBeingMade || !budget.allows({ fetches: 0, statements: 1 })) continue;
     if (!isUid(uid)) tell("alert", "unreadable");
-    else if (rows.some((row) => row.uid === uid)) {
-      await store.resources.reopen(uid, one.id, now());
-      tell("kept", "late_landing");
-    } else if (isForgotten(one, now(), rules)) {
-      await store.resources.insertLeftover(rowOf(kind, uid, one, now()), now());
+    else if (ofUid === undefined) {
+      if (!isForgotten(one, now, rules)) continue;
+      await store.resources.insertLeftover(leftoverOf(deps, kind, { uid, labelUid: null }, one), now);
       tell("kept", "no_row");
+    } else if (isLiveResource(ofUid)) {
+      await store.resources.insertLeftover(leftoverOf(deps, kind, { uid: deps.newUid(), labelUid: uid }, one), now);
+      tell("kept", "twin");
+    } else {
+      await store.resources.reopen(uid, one.id, now);
+      tell("kept", "late_landing");
     }
   }
   return items;
@@ -69,37 +79,46 @@ async function strays({ store, extras, rules, budget, now }: PhaseDeps, kind: Re
 /** Without a row: past its end by label and by age, and nobody uses it. A doubtful age is no age. */
 function isForgotten({ labels, createdAt, machineIds }: Resource, now: number, rules: Rules): boolean {
   const created = createdAt ?? labelTime(labels, LABEL.created);
-  if (created === null || machineIds.length > 0) return false;
+  if (created === null || machineIds?.length !== 0) return false;
   const end = labelTime(labels, LABEL.expires) ?? created + rules.maxAgeMs;
   return now >= end && now - created > rules.graceMs;
 }
 
-/** A spec that nobody can ask for, since what was asked is not known any more. */
-const UNKNOWN: Readonly<Record<ResourceKind, ResourceSpec>> = {
-  firewall: { kind: "firewall", rules: [], denyAll: false },
-  network: { kind: "network", ipRange: "", region: "" },
-  ssh_key: { kind: "ssh_key", publicKey: "" },
-};
+/** What was asked for is not known any more: a spec that nobody can ask for, save of a key, which is its bytes. */
+function specOf(kind: ResourceKind, { material }: Resource): ResourceSpec {
+  if (kind === "ssh_key") return { kind, publicKey: material ?? "" };
+  return kind === "firewall" ? { kind, rules: [], denyAll: false } : { kind, ipRange: "", region: "" };
+}
 
-const rowOf = (kind: ResourceKind, uid: string, { id, labels, createdAt }: Resource, now: number): ResourceRow => ({
-  uid,
-  owner: labels[LABEL.owner] ?? "",
-  name: uid,
-  provider: "",
-  providerName: labels[LABEL.name] ?? "",
-  providerId: id,
-  installation: labels[LABEL.installation] ?? "",
-  phase: "deleting",
-  reason: "no_row",
-  spec: UNKNOWN[kind],
-  requestedAt: createdAt ?? now,
-  createdAt,
-  expiresAt: now,
-  deleteRequestedAt: null,
-  idleSince: now,
-  missingSince: null,
-  deletedAt: null,
-  attempts: 0,
-  nextTryAt: null,
-  lastError: null,
-});
+/** The row of one that is to go. */
+function leftoverOf(
+  { provider, now }: PhaseDeps,
+  kind: ResourceKind,
+  { uid, labelUid }: Pick<ResourceRow, "uid" | "labelUid">,
+  seen: Resource,
+): ResourceRow {
+  const { id, labels, createdAt } = seen;
+  return {
+    uid,
+    labelUid,
+    owner: labels[LABEL.owner] ?? "",
+    name: uid,
+    provider,
+    providerName: labels[LABEL.name] ?? "",
+    providerId: id,
+    installation: labels[LABEL.installation] ?? "",
+    phase: "deleting",
+    reason: labelUid === null ? "no_row" : "twin",
+    spec: specOf(kind, seen),
+    requestedAt: createdAt ?? now(),
+    createdAt,
+    expiresAt: now(),
+    deleteRequestedAt: null,
+    idleSince: now(),
+    missingSince: null,
+    deletedAt: null,
+    attempts: 0,
+    nextTryAt: null,
+    lastError: null,
+  };
+}

@@ -108,8 +108,8 @@ async function runBlind(
   startedAt: number,
   cause: StoreError,
 ): Promise<SweepReport> {
-  const { meter, plan, driver, rules, now, wallNow } = deps;
-  const budget = budgetOf(meter, PLANS[plan]);
+  const { meter, plan, limit = PLANS[plan], driver, rules, now, wallNow } = deps;
+  const budget = budgetOf(meter, limit);
   const untried = { items: [], failure: cause.hint };
   const phases: PhaseReport[] = [
     { phase: "expire", ...untried },
@@ -160,12 +160,11 @@ function holding(
 }
 
 async function run(
-  { meter, plan, wallNow, now }: SweepDeps,
+  { meter, plan, limit = PLANS[plan], wallNow, now }: SweepDeps,
   order: SweepOrder,
   startedAt: number,
   opened: Omit<PhaseDeps, "budget" | "cap">,
 ): Promise<SweepReport> {
-  const limit = PLANS[plan];
   const deps = { ...opened, cap: createBlastCap(opened.store, opened.rules, now()) };
   const phase = (name: keyof typeof LEFT_BY): PhaseDeps => ({
     ...deps,

@@ -1,7 +1,11 @@
 import * as z from "zod";
-import { PHASES, STATUSES, type MachineRow } from "../machine/machine.ts";
+import { PHASES, STATUSES, type Attachments, type MachineRow } from "../machine/machine.ts";
 import { jsonText } from "./db.ts";
 
+const attachments: z.ZodType<Attachments> = z.object({
+  firewallIds: z.array(z.string()),
+  networkIds: z.array(z.string()),
+});
 const time = z.int().nullable();
 
 /** A row of `machines` as D1 returns it, in the domain's words. */
@@ -39,6 +43,7 @@ export const machineRow: z.ZodType<MachineRow> = z
     keep_on_failure_ms: time,
     label_expires_at: time,
     observed_at: time,
+    attachments: jsonText(attachments).nullable().catch(null),
     missing_since: time,
     mismatched_since: time,
     destroy_requested_at: time,
@@ -80,6 +85,7 @@ export const machineRow: z.ZodType<MachineRow> = z
     keepOnFailureMs: row.keep_on_failure_ms,
     labelExpiresAt: row.label_expires_at,
     observedAt: row.observed_at,
+    attachments: row.attachments,
     missingSince: row.missing_since,
     mismatchedSince: row.mismatched_since,
     destroyRequestedAt: row.destroy_requested_at,

@@ -8,7 +8,7 @@ import { machineRow } from "./machine-row.ts";
 const FREE = "(next_try_at IS NULL OR next_try_at <= ?1 OR next_try_at > ?1 + 86400000)";
 /** As the index `machines_unsettled` has it. */
 const UNSETTLED = `(phase IN ('requested', 'destroying')
-  OR (phase = 'active' AND (status = 'creating' OR label_expires_at IS NOT expires_at)))`;
+  OR (phase = 'active' AND (status = 'creating' OR label_expires_at IS NOT expires_at OR attachments IS NOT NULL)))`;
 
 /** What of `machines` is to be worked on, and who does it when. `fenced` is a condition on what sweeps write. */
 export function createMachineWork(db: Sql, fenced: string) {
@@ -71,6 +71,17 @@ export function createMachineWork(db: Sql, fenced: string) {
         ),
       );
       return claimed.length > 0;
+    },
+
+    /** These have been seen with all that they were made with. */
+    async confirmAttached(uids: readonly string[]): Promise<void> {
+      if (uids.length === 0) return;
+      await db.rows(
+        sql(
+          `UPDATE machines SET attachments = NULL WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}${fenced}`,
+          JSON.stringify(uids),
+        ),
+      );
     },
 
     /** Takes the one right to look at machines that nobody has looked at since `before`. Answers the rows that were won. */

@@ -1,4 +1,4 @@
-import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
+import { isLive, type Attachments, type Machine, type MachineRow } from "../machine/machine.ts";
 import type { Candidate } from "../machine/spec.ts";
 import { toMicroEur } from "../machine/money.ts";
 import { insertInto, parseFirst, parseRows, selectPage, sql, type Sql, type Statement } from "./db.ts";
@@ -131,13 +131,13 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
     /** Says what is being tried for a row now, and owns it for as long. False when it is no longer `requested`. */
     async choose(
       uid: string,
-      { serverType, region, image }: Candidate & { image: string },
+      { serverType, region, image, attachments }: Candidate & { image: string; attachments: Attachments | null },
       now: number,
       tryingUntil: number,
     ): Promise<boolean> {
       const rows = await db.rows(
         sql(
-          `UPDATE machines SET server_type = ?2, region = ?3, image = ?6, next_try_at = ?4, tried_at = ?5, missing_since = NULL
+          `UPDATE machines SET server_type = ?2, region = ?3, image = ?6, attachments = ?7, next_try_at = ?4, tried_at = ?5, missing_since = NULL
            WHERE uid = ?1 AND phase = 'requested' RETURNING uid`,
           uid,
           serverType,
@@ -145,6 +145,7 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
           tryingUntil,
           now,
           image,
+          attachments && JSON.stringify(attachments),
         ),
       );
       return rows.length > 0;
@@ -160,7 +161,8 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
     ): Promise<MachineRow | null> {
       const [rows] = await db.batch([
         sql(
-          `UPDATE OR IGNORE machines SET uid = ?2, requested_at = ?3, expires_at = ?4, max_until = ?5, label_expires_at = ?4
+          `UPDATE OR IGNORE machines SET uid = ?2, requested_at = ?3, expires_at = ?4, max_until = ?5, label_expires_at = ?4,
+             attachments = NULL
            WHERE uid = ?1 AND phase = 'requested' RETURNING *`,
           uid,
           found.uid,

@@ -7,10 +7,11 @@ import { LIVE, resourceRow, specText } from "./resource-row.ts";
 /** No live machine uses it. */
 const IDLE = `NOT EXISTS (SELECT 1 FROM resource_uses JOIN machines ON machines.uid = machine_uid
   WHERE resource_uid = resources.uid AND machines.${LIVE_MACHINE})`;
-/** Another row that nobody has ended stands for the same key. */
+/** Another row stands for the same key, and nobody has ended it or a machine still uses it. `?2` = the uids that are being ended. */
 const SHARED = `EXISTS (SELECT 1 FROM resources AS other WHERE other.kind = 'ssh_key' AND other.spec = resources.spec
-  AND other.uid <> resources.uid AND other.provider = resources.provider AND other.phase IN ('requested', 'active')
-  AND other.delete_requested_at IS NULL)`;
+  AND other.uid NOT IN (SELECT value FROM json_each(?2)) AND other.provider = resources.provider
+  AND other.phase IN ('requested', 'active')
+  AND (other.delete_requested_at IS NULL OR NOT ${IDLE.replace("resources.uid", "other.uid")}))`;
 /** Servers come first, and are machines; then these in turn (S52). */
 const IN_ORDER = "CASE kind WHEN 'firewall' THEN 1 WHEN 'network' THEN 2 ELSE 3 END";
 /** A day is longer than any back-off, so a later mark is a clock's mistake. */
@@ -22,6 +23,9 @@ export interface ClaimedResource {
   /** Another owner's row stands for the same key: this one closes, and the key stays. */
   readonly isShared: boolean;
 }
+
+const isSameKey = (a: ResourceRow, b: ResourceRow): boolean =>
+  a.spec.kind === "ssh_key" && a.provider === b.provider && specText(a.spec) === specText(b.spec);
 
 const claimed = z.object({ shared: z.int() });
 
@@ -82,9 +86,14 @@ export function createResourceEndings(db: Sql, fenced: string, readOnly: boolean
       const won = await db.rows(sql(statement, now, uids));
       const shared = parseRows(claimed, won);
       const order = new Map(rows.map(({ uid }, index) => [uid, index]));
-      return parseRows(resourceRow, won)
+      const claims = parseRows(resourceRow, won)
         .map((row, index) => ({ row, isShared: shared[index]?.shared === 1 }))
         .sort((a, b) => (order.get(a.row.uid) ?? 0) - (order.get(b.row.uid) ?? 0));
+      // Of several that stand for one key the last deletes it.
+      return claims.map(({ row, isShared }, index) => ({
+        row,
+        isShared: isShared || claims.slice(index + 1).some((later) => isSameKey(row, later.row)),
+      }));
     },
 
     /** Closes rows that nothing stands for any more. Guarded by being live. */
@@ -124,8 +133,8 @@ export function createResourceEndings(db: Sql, fenced: string, readOnly: boolean
 
     /** One that landed after its row had ended: the row is live again, to be deleted, and no longer holds its name. */
     async reopen(uid: string, id: string, now: number): Promise<void> {
-      const statement = `UPDATE resources SET phase = 'deleting', name = uid, provider_id = ?2, deleted_at = NULL,
-          expires_at = min(expires_at, ?3), idle_since = ?3, next_try_at = NULL
+      const statement = `UPDATE resources SET phase = 'deleting', name = '_' || uid, provider_id = ?2, created_at = NULL,
+          deleted_at = NULL, expires_at = min(expires_at, ?3), idle_since = ?3, missing_since = NULL, attempts = 0, next_try_at = NULL
         WHERE uid = ?1 AND phase IN ('deleted', 'failed', 'deleting')${fenced}`;
       await db.rows(sql(statement, uid, id, now));
     },
@@ -136,9 +145,11 @@ export function createResourceEndings(db: Sql, fenced: string, readOnly: boolean
         "resources",
         {
           uid: row.uid,
+          label_uid: row.labelUid,
           kind: row.spec.kind,
           owner: row.owner,
-          name: row.uid,
+          // No caller's name looks like it.
+          name: `_${row.uid}`,
           provider: row.provider,
           provider_name: row.providerName,
           provider_id: row.providerId,

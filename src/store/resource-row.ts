@@ -22,6 +22,7 @@ export const LIVE = "phase IN ('requested', 'active', 'deleting')";
 export const resourceRow: z.ZodType<ResourceRow> = z
   .object({
     uid: z.string(),
+    label_uid: z.string().nullable(),
     owner: z.string(),
     name: z.string(),
     provider: z.string(),
@@ -44,6 +45,7 @@ export const resourceRow: z.ZodType<ResourceRow> = z
   })
   .transform((row) => ({
     uid: row.uid,
+    labelUid: row.label_uid,
     owner: row.owner,
     name: row.name,
     provider: row.provider,

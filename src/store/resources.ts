@@ -67,7 +67,8 @@ export function createResourceStore(db: Sql, fenced: string, readOnly: boolean) 
         },
         { unless: KEY_IS_GOING, tail: "ON CONFLICT DO NOTHING RETURNING uid" },
       );
-      const [inserted] = await db.batch([insert, ...(machineUid === null ? [] : use(machineUid, [row.uid]))]);
+      const uses = machineUid === null ? [] : use(machineUid, [row.uid]).slice(0, 1);
+      const [inserted] = await db.batch([insert, ...uses]);
       return (inserted?.length ?? 0) > 0;
     },
 

@@ -53,12 +53,14 @@ export const machineOf = (change: Partial<Machine> = {}): Machine => ({
   createdAt: CREATED,
   priceEurPerHour: 0.008,
   deleteProtected: false,
+  attached: { firewallIds: [], networkIds: [] },
   ...change,
 });
 
 /** The row of that machine. */
 export const rowOf = (change: Partial<MachineRow> = {}): MachineRow => ({
   labelUid: null,
+  attachments: null,
   uid: UID,
   owner: "tok.ci",
   account: "tok.ci",

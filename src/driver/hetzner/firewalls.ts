@@ -11,7 +11,7 @@ const FIREWALL: Kind<z.infer<typeof firewall>> = {
   plural: "firewalls",
   singular: "firewall",
   shape: firewall,
-  machines: ({ applied_to }) => applied_to.flatMap((one) => (one === null ? [] : [one.server.id])),
+  machines: ({ applied_to }) => applied_to?.flatMap(({ server }) => (server ? [server.id] : [])) ?? null,
 };
 
 /** Firewalls of a Hetzner Cloud project (S108-S131). */

@@ -7,14 +7,14 @@ import { DriverError, invalidInput } from "../driver.ts";
 import type { Networks } from "../extras.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
-import { answerOf, createResources, listAll, toResource, type Kind } from "./resources.ts";
+import { answerOf, createResources, listAll, looking, toResource, type Kind } from "./resources.ts";
 import { anyAnswer, location, network } from "./schema.ts";
 
 const NETWORK: Kind<z.infer<typeof network>> = {
   plural: "networks",
   singular: "network",
   shape: network,
-  machines: ({ servers }) => servers,
+  machines: ({ servers, load_balancers: others = [] }) => servers && others && [...servers, ...others],
 };
 const answer = answerOf(NETWORK);
 
@@ -51,7 +51,7 @@ export function createNetworks(call: Client): Networks {
         return toResource(NETWORK, await call({ method: "POST", path: "/networks", body, answer }));
       } catch (error) {
         if (!(error instanceof DriverError) || !error.ambiguous) throw error;
-        const after = await made(labels);
+        const after = await looking(error, () => made(labels));
         if (after === null) throw error;
         return after;
       }

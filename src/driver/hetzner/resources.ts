@@ -46,6 +46,16 @@ export async function listAll<T>(
   }
 }
 
+/** A look after a call of which nobody knows what came. One that fails leaves that as it is: unknown. */
+export async function looking<T>(failure: DriverError, look: () => Promise<T>): Promise<T> {
+  try {
+    return await look();
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    throw failure.as("unavailable").with({ ambiguous: true, retryable: true });
+  }
+}
+
 /** What every kind has, as the API shows it. */
 interface Shown {
   readonly id: number;
@@ -53,21 +63,24 @@ interface Shown {
   readonly created?: unknown;
 }
 
-/** One kind of resource, which the API names so in the plural and in the singular. `machines` finds the servers that use one. */
+/** One kind of resource, which the API names so in the plural and in the singular. `machines` finds what uses one; null = unreadable. */
 export interface Kind<T extends Shown> {
   readonly plural: Plural;
   readonly singular: string;
   readonly shape: z.ZodType<T>;
-  readonly machines: (shown: T) => readonly number[];
+  /** What it consists of, where that makes it what it is. */
+  readonly material?: (shown: T) => string | null;
+  readonly machines: (shown: T) => readonly number[] | null;
 }
 
 /** A resource in our words. */
-export const toResource = <T extends Shown>({ machines }: Kind<T>, shown: T): Resource => ({
+export const toResource = <T extends Shown>({ machines, material }: Kind<T>, shown: T): Resource => ({
   id: String(shown.id),
   labels: shown.labels ?? {},
   hasLabels: shown.labels !== undefined && shown.labels !== null,
   createdAt: parseTimestamp(shown.created),
-  machineIds: machines(shown).map(String),
+  machineIds: machines(shown)?.map(String) ?? null,
+  material: material?.(shown) ?? null,
 });
 
 /** The answer that shows one of a kind. */

@@ -30,14 +30,24 @@ const labels = z
       Object.fromEntries(Object.entries(all).filter((pair): pair is [string, string] => typeof pair[1] === "string")),
   );
 
+const firewalls = z.array(z.object({ id })).nullable().catch(null);
+const inNetwork = z
+  .object({ ip: z.string(), network: id.nullable().catch(null) })
+  .nullable()
+  .catch(null);
+
 const server = z.object({
   id,
   name: text,
   status: text,
   created: z.unknown().optional(),
   labels: labels.optional(),
-  public_net: z.object({ ipv4: address.optional(), ipv6: address.optional() }).nullable().optional().catch(null),
-  private_net: z.array(address).catch([]).optional(),
+  public_net: z
+    .object({ ipv4: address.optional(), ipv6: address.optional(), firewalls: firewalls.optional() })
+    .nullable()
+    .optional()
+    .catch(null),
+  private_net: z.array(inNetwork).nullable().optional().catch(null),
   server_type: z
     .object({ name: text, architecture: text, prices: prices.optional() })
     .nullable()
@@ -102,23 +112,21 @@ const resource = z.object({ id, labels: labels.optional(), created: z.unknown().
 /** An SSH key, as far as it matters. */
 export const sshKey = resource.extend({ name: z.string(), public_key: z.string() });
 
-/** A firewall, as far as it matters. What it is applied to by a label is somebody else's doing, and is told in a list of its own. */
+/** A firewall, as far as it matters. What it is applied to by a label is no server of its own, and the provider's to refuse. */
 export const firewall = resource.extend({
   applied_to: z
-    .array(
-      z
-        .object({ server: z.object({ id }) })
-        .nullable()
-        .catch(null),
-    )
-    .catch([]),
+    .array(z.object({ server: z.object({ id }).optional() }))
+    .nullable()
+    .catch(null),
 });
 
 /** A network, as far as it matters. */
 export const network = resource.extend({
   ip_range: z.string(),
-  routes: z.array(z.object({ destination: z.string(), gateway: z.string() })),
-  servers: z.array(id).catch([]),
+  routes: z.array(z.object({ destination: z.string(), gateway: z.string() })).catch([]),
+  // What cannot be read is not nobody: a network can be deleted under whoever is in it.
+  servers: z.array(id).nullable().catch(null),
+  load_balancers: z.array(id).nullable().optional().catch(null),
 });
 
 /** A location, as far as it matters. */

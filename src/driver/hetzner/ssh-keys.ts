@@ -5,24 +5,32 @@ import { fingerprintOf, parsePublicKey, type PublicKey } from "../../machine/ssh
 import { DriverError, invalidInput } from "../driver.ts";
 import type { SshKeys } from "../extras.ts";
 import type { Client } from "./client.ts";
-import { answerOf, createResources, listAll, toResource, type Kind } from "./resources.ts";
+import { answerOf, createResources, listAll, looking, toResource, type Kind } from "./resources.ts";
 import { sshKey } from "./schema.ts";
 
 type Key = z.infer<typeof sshKey>;
-const SSH_KEY: Kind<Key> = { plural: "ssh_keys", singular: "ssh_key", shape: sshKey, machines: () => [] };
+const SSH_KEY: Kind<Key> = {
+  plural: "ssh_keys",
+  singular: "ssh_key",
+  shape: sshKey,
+  machines: () => [],
+  material: ({ public_key }) => {
+    const parsed = parsePublicKey(public_key);
+    return parsed.ok ? parsed.value.material : null;
+  },
+};
 
 /** SSH keys of a Hetzner Cloud project, where both a name and a key's bytes are unique (S97-S107). */
 export function createSshKeys(call: Client): SshKeys {
   /** After a refusal for name or bytes, or no clear answer: which key is it that is there? */
-  async function resolve(name: string, key: PublicKey, labels: Labels, failure: DriverError) {
+  async function find(name: string, key: PublicKey, labels: Labels) {
     const [same] = await listAll(call, "ssh_keys", sshKey, { fingerprint: await fingerprintOf(key) });
     if (same && isMaterial(same, key)) {
       const isOwn = uidIn(labels) !== "" && uidIn(same.labels ?? {}) === uidIn(labels);
       return { key: toResource(SSH_KEY, same), reused: !isOwn };
     }
     const [named] = await listAll(call, "ssh_keys", sshKey, { name });
-    if (named?.name === name) throw new DriverError("name_taken", "another key holds this name at the provider");
-    throw failure;
+    return named?.name === name ? "another" : null;
   }
 
   return {
@@ -37,7 +45,10 @@ export function createSshKeys(call: Client): SshKeys {
         return { key: toResource(SSH_KEY, made), reused: false };
       } catch (error) {
         if (!(error instanceof DriverError) || (error.code !== "name_taken" && !error.ambiguous)) throw error;
-        return resolve(name, key.value, labels, error);
+        const found = await looking(error, () => find(name, key.value, labels));
+        if (found === "another") throw error.as("name_taken");
+        if (found === null) throw error;
+        return found;
       }
     },
   };

@@ -2,18 +2,21 @@ import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import * as z from "zod";
 import { createMachine } from "../../lifecycle/create.ts";
-import { candidatesOf } from "../../lifecycle/candidates.ts";
+import { candidatesOf, MOST_TRIED, TYPES_BY_ARCH } from "../../lifecycle/candidates.ts";
 import { waitWhileCreating } from "../../lifecycle/refresh.ts";
+import type { Attachment } from "../../machine/attachment.ts";
 import { checkName, idOf } from "../../machine/name.ts";
+import { PLANS } from "../../reaper/budget.ts";
 import { silenceOf } from "../../reaper/health.ts";
 import { openSweep, runSweep, type Scope } from "../../world.ts";
+import { inBackground, keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
 import { needsBody } from "../body.ts";
 import { json, problems } from "../openapi.ts";
 import { invalidField, problemOf } from "../problem.ts";
 import { wait } from "../schemas.ts";
 import { termsOf } from "../terms.ts";
-import { machineBody, parseMachineBody, type MachineBody } from "./body.ts";
+import { machineBody, parseMachineBody, type MachineBody, type ParsedBody } from "./body.ts";
 import { candidate, candidateJson, machineJson, toJson } from "./json.ts";
 import { ownerQuery } from "./shapes.ts";
 import { ownerFor, pathOf } from "./whose.ts";
@@ -76,7 +79,7 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
     specSha256,
   } = await parseMachineBody(sent, config);
   const terms = await termsOf(scope);
-  const warning = await sweepIfSilent(c, scope);
+  const warning = await sweepIfSilent(c, scope, costOf(preferences, attachments));
 
   const choice = await candidatesOf(scope, config.provider, preferences);
   if (!choice.ok) throw problemOf(choice.refusal);
@@ -94,9 +97,9 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
     keepOnFailureMs,
     requestId: c.get("requestId"),
   };
-  // A caller that hangs up changes nothing: what was begun is finished and recorded.
+
   const work = createMachine({ ...scope, newUid: world.newUid, terms }, command);
-  c.executionCtx.waitUntil(work);
+  keepAlive(c, work);
   const result = await work;
   if (!result.ok) throw problemOf(result.refusal);
   // What an invocation may spend, the sweep for a dead cron needs; it does not go on waiting as well.
@@ -109,11 +112,32 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
   return { answer: warning === null ? { machine } : { machine, warning }, isNew: result.isNew };
 }
 
-/** Where cron is dead, whoever creates pays with a small sweep, so that machines end at least as often as they begin. */
-async function sweepIfSilent(c: Context<AppEnv>, { world, config, store, now }: Scope): Promise<string | null> {
+/** What a free plan allows an invocation, and what is left of it to nobody: the platform counts, too. */
+const STATEMENTS = 49;
+/** Below this a sweep cannot even begin to destroy. */
+const LEAST_STATEMENTS = 26;
+
+/** How many statements a create may come to. */
+function costOf({ serverTypes, regions }: ParsedBody["asked"], attachments: readonly Attachment[]): number {
+  const tried = Math.min((serverTypes.length || TYPES_BY_ARCH) * regions.length, MOST_TRIED);
+  const made = attachments.filter(({ by }) => by === "spec").length;
+  return 14 + (tried > 1 ? 2 * tried : 0) + 3 * made + (attachments.length > 0 ? 4 : 0);
+}
+
+/**
+ * Where cron is dead, whoever creates pays with a small sweep, so that machines end at least as often as they begin; as far as the
+ * create itself leaves room for one.
+ */
+async function sweepIfSilent(
+  c: Context<AppEnv>,
+  { world, config, store, now }: Scope,
+  cost: number,
+): Promise<string | null> {
   const reasons = await silenceOf(store, now());
   if (reasons.length === 0) return null;
-  const deps = { ...openSweep(world, config, c.env.DB, now()), plan: "small" as const };
-  c.executionCtx.waitUntil(runSweep(world, deps, { startedBy: "create", dryRun: false }));
+  const limit = { fetches: PLANS.small.fetches, statements: Math.min(PLANS.small.statements, STATEMENTS - cost) };
+  const deps = { ...openSweep(world, config, c.env.DB, now()), plan: "small" as const, limit };
+  if (limit.statements >= LEAST_STATEMENTS)
+    inBackground(c, runSweep(world, deps, { startedBy: "create", dryRun: false }));
   return `${reasons.join("; ")}: machines may outlive their leases until sweeps run again`;
 }

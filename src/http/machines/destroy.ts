@@ -7,6 +7,7 @@ import { parseDuration } from "../../machine/duration.ts";
 import type { SelectorTerm } from "../../machine/selector.ts";
 import { isLive } from "../../machine/machine.ts";
 import { idOf } from "../../machine/name.ts";
+import { inBackground, keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
 import { json, problems } from "../openapi.ts";
 import { invalidField, problemOf } from "../problem.ts";
@@ -79,7 +80,7 @@ export function destroyRoutes(app: OpenAPIHono<AppEnv>): void {
       return c.json({ machine, kept_until: machine.expires_at }, 200);
     }
     const work = destroyMachine(scope, row, c.get("requestId"));
-    c.executionCtx.waitUntil(work);
+    keepAlive(c, work);
     const result = await work;
     if (!result.ok) throw problemOf(result.refusal);
     const isGone = result.row.status === "destroyed";
@@ -95,7 +96,7 @@ export function destroyRoutes(app: OpenAPIHono<AppEnv>): void {
       throw invalidField("label_selector", "must name at least one label that they have: what is to be destroyed?");
     const owner = ownerFor(c.get("principal"), asked);
     const { rows, work } = await destroyMany(scope, { owner, labels, dryRun, requestId: c.get("requestId") });
-    c.executionCtx.waitUntil(work);
+    inBackground(c, work);
     const machines = rows.map((row) => toJson(row, scope.now()));
     if (dryRun) return c.json({ machines, dry_run: true as const }, 200);
     c.set("outcome", "deleting");

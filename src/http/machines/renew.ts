@@ -2,6 +2,7 @@ import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { renewMachine } from "../../lifecycle/renew.ts";
 import { idOf } from "../../machine/name.ts";
+import { keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
 import { needsBody } from "../body.ts";
 import { json, problems } from "../openapi.ts";
@@ -34,7 +35,7 @@ export function renewRoutes(app: OpenAPIHono<AppEnv>): void {
     c.set("machine", idOf(row.uid));
     const ttlMs = parseLife("ttl", c.req.valid("json").ttl, scope.config) ?? 0;
     const work = renewMachine(scope, row, ttlMs, c.get("requestId"));
-    c.executionCtx.waitUntil(work);
+    keepAlive(c, work);
     const result = await work;
     if (!result.ok) throw problemOf(result.refusal);
     c.set("outcome", "renewed");

@@ -5,6 +5,7 @@ import { addRoute, applyFirewall, attachToNetwork, removeFirewall } from "../../
 import { isLive } from "../../machine/machine.ts";
 import type { ResourceKind, ResourceRow } from "../../machine/resource.ts";
 import type { Scope } from "../../world.ts";
+import { keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
 import { needsBody } from "../body.ts";
 import { toJson as machineToJson } from "../machines/json.ts";
@@ -100,7 +101,7 @@ async function meant(
 type Work = ReturnType<typeof addRoute>;
 
 async function done(c: Context<AppEnv>, work: Work): Promise<void> {
-  c.executionCtx.waitUntil(work);
+  keepAlive(c, work);
   const result = await work;
   if (!result.ok) throw problemOf(result.refusal);
 }

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { createResource } from "../../lifecycle/resources.ts";
 import { resourceId, type ResourceKind, type ResourceSpec } from "../../machine/resource.ts";
 import { checkName } from "../../machine/name.ts";
+import { keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
 import { needsBody } from "../body.ts";
 import { parseLife } from "../machines/body.ts";
@@ -70,9 +71,9 @@ async function create(
   const ttlMs = parseLife("ttl", ttl, config) ?? config.defaultTtlMs;
   const terms = await termsOf(scope);
   const command = { owner, name, spec, ttlMs, machineUid: null };
-  // A caller that hangs up changes nothing: what was begun is finished and recorded.
+
   const work = createResource({ ...scope, newUid: world.newUid, terms }, command);
-  c.executionCtx.waitUntil(work);
+  keepAlive(c, work);
   const result = await work;
   if (!result.ok) throw problemOf(result.refusal);
   c.set("outcome", result.isNew ? "created" : "repeated");

@@ -6,6 +6,7 @@ import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { deleteResource } from "../../lifecycle/delete-resource.ts";
 import { isLiveResource, RESOURCE_KINDS, resourceStatus, type ResourceKind } from "../../machine/resource.ts";
+import { keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
 import { ownerFor } from "../machines/whose.ts";
 import { ownerQuery } from "../machines/shapes.ts";
@@ -83,7 +84,7 @@ function routesOf(app: OpenAPIHono<AppEnv>, kind: ResourceKind): void {
       throw noSuch(kind);
     }
     const work = isLiveResource(row) ? deleteResource(scope, row) : Promise.resolve(row);
-    c.executionCtx.waitUntil(work);
+    keepAlive(c, work);
     const gone = await work;
     const status = resourceStatus(gone);
     c.set("outcome", status);

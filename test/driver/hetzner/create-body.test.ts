@@ -145,6 +145,7 @@ describe("the body of a create", () => {
       createdAt: Date.UTC(2026, 10, 30, 11),
       priceEurPerHour: 0.009996,
       deleteProtected: false,
+      attached: null,
     });
     expect(sent).toHaveLength(1);
   });
