@@ -1,0 +1,152 @@
+/** Plays a history, checks the promises at each step, lets it run quiet, and checks what is left. */
+import { env } from "cloudflare:workers";
+import { vi } from "vitest";
+import { perform, sweepOnce, type Scene } from "./acts.ts";
+import { openBooks, strike, type Books } from "./books.ts";
+import { become, copyOf, newDatabase, type Copy } from "./copies.ts";
+import type { Database } from "./database.ts";
+import type { Act, Step } from "./history.ts";
+import { openInstallation } from "./installation.ts";
+import type { Circumstances, Mishap } from "./invocation.ts";
+import { createOverstay, liveRows, type Quality } from "./overstay.ts";
+import { openPeople } from "./people.ts";
+import { openProvider } from "./provider.ts";
+import { endQuietly } from "./quiet.ts";
+import { MINUTE, NOW, SIBLING } from "./settings.ts";
+import { inTurn } from "./turns.ts";
+import { isOf, labelEnd, uidOf } from "./truth.ts";
+
+/** A promise that did not hold. */
+export class Broken extends Error {
+  override readonly name = "Broken";
+}
+
+export async function play(database: Database, steps: readonly Step[], books: Books = openBooks()): Promise<Books> {
+  vi.clearAllTimers();
+  const ours = env.INSTALLATION;
+  const clock = { now: NOW, skew: 0 };
+  const provider = openProvider(clock, books);
+  const uids = { count: 0 };
+  const open = (installation: string) =>
+    openInstallation({ installation, clock, provider, database, log: (event) => void books.logs.push(event) }, uids);
+  const scene: Scene = { books, provider, database, mayfly: open(ours), installation: ours };
+  const sibling: Scene = { ...scene, mayfly: open(SIBLING), installation: SIBLING };
+  const people = openPeople(provider, ours);
+  const afterTick = createOverstay(books);
+  let copy: Copy | null = null;
+  let siblings = newDatabase(NOW);
+  await become(database, newDatabase(NOW));
+
+  const circumstances = (mishap: Mishap | null): Circumstances => ({
+    mishap,
+    onStrike: ({ what }) => strike(books, what, clock.now),
+  });
+  const ourServers = () => provider.simulator.state().servers.filter((server) => isOf(server, ours));
+
+  async function tick(mishap: Mishap | null): Promise<void> {
+    const { now } = clock;
+    const before = new Map(books.strikes);
+    const report = await sweepOnce(scene, circumstances(mishap));
+    const struck = [...books.strikes].filter(([what, times]) => times !== before.get(what)).map(([what]) => what);
+    afterTick(ourServers(), await liveRows(database), now, qualityOf(report, struck, mishap, books.struckAt > now));
+  }
+
+  /** What only a row knew is not known any more, and what is told from now on is what the labels tell. */
+  function forget(): void {
+    for (const server of ourServers()) {
+      const uid = uidOf(server);
+      books.told.set(uid, Math.min(books.told.get(uid) ?? Infinity, labelEnd(server)));
+    }
+    strike(books, "d1_changed", clock.now);
+  }
+
+  async function take(step: Step): Promise<void> {
+    switch (step.do) {
+      case "tick":
+        clock.now += MINUTE;
+        return tick(step.mishap);
+      case "create":
+      case "renew":
+      case "destroy":
+      case "list":
+        await perform(scene, step, circumstances(step.mishap));
+        return;
+      case "minutes":
+        for (let minute = 0; minute < step.count; minute++) {
+          clock.now += MINUTE;
+          await tick(null);
+        }
+        return;
+      case "together": {
+        const { first, second, order, mishap } = step;
+        const one = (act: Act, own: Mishap | null) => async (turn: () => Promise<void>) => {
+          await perform(scene, act, { ...circumstances(own), turn });
+        };
+        return inTurn(order, [one(first, mishap), one(second, null)]);
+      }
+      case "pass":
+        clock.now += step.minutes * MINUTE;
+        return;
+      case "fault":
+        return provider.fault(step);
+      case "lose_d1":
+        forget();
+        return become(database, newDatabase(clock.now));
+      case "copy_d1":
+        copy = await copyOf(database);
+        return;
+      case "restore_d1":
+        if (copy === null) return;
+        forget();
+        return become(database, copy);
+      case "skew":
+        clock.skew = step.seconds * 1000;
+        return;
+      case "hand_made":
+        return people.makeByHand();
+      case "edit": {
+        const edited = await people.edit(step.which, step.what, clock.now);
+        // Whoever moves an end by hand means it.
+        if (edited !== undefined && step.what === "sooner") books.told.set(uidOf(edited), 0);
+        strike(books, "edit", clock.now);
+        return;
+      }
+      case "protect":
+      case "unprotect":
+        await people.protect(step.which, step.do === "protect");
+        strike(books, "protection", clock.now);
+        return;
+      case "sibling": {
+        const mine = await copyOf(database);
+        await become(database, siblings);
+        await perform(sibling, step.act, circumstances(null));
+        siblings = await copyOf(database);
+        return become(database, mine);
+      }
+    }
+  }
+
+  const check = () => {
+    const [first] = books.broken;
+    if (first !== undefined) throw new Broken(first);
+  };
+  for (const step of steps) {
+    await take(step);
+    check();
+  }
+  provider.heal();
+  await endQuietly({ scene, clock, people, tick: () => tick(null), ourServers, check });
+  return books;
+}
+
+function qualityOf(
+  report: Awaited<ReturnType<typeof sweepOnce>>,
+  struck: readonly string[],
+  mishap: Mishap | null,
+  isLasting: boolean,
+): Quality {
+  if (report === null || report === undefined || isLasting) return "bad";
+  if (struck.length === 0) return "good";
+  const isD1Down = mishap?.what === "d1_down" && mishap.at === 0;
+  return isD1Down && struck.every((what) => what === "d1_down") ? "blind" : "bad";
+}

@@ -1,0 +1,73 @@
+/** The end of a history: nothing goes wrong any more, and everything of ours must come to its end and leave nothing behind. */
+import { env } from "cloudflare:workers";
+import type { ServerState } from "../simulator/simulator.ts";
+import type { Scene } from "./acts.ts";
+import { strike } from "./books.ts";
+import { copyOf } from "./copies.ts";
+import { dueAt, liveRows } from "./overstay.ts";
+import type { openPeople } from "./people.ts";
+import type { Clock } from "./provider.ts";
+import { CANARY, MINUTE, RECONCILES, RECOVERY } from "./settings.ts";
+import { isProtected, uidOf } from "./truth.ts";
+
+interface Stage {
+  readonly scene: Scene;
+  readonly clock: Clock;
+  readonly people: ReturnType<typeof openPeople>;
+  readonly tick: () => Promise<void>;
+  readonly ourServers: () => ServerState[];
+  /** Throws what is broken. */
+  readonly check: () => void;
+}
+
+export async function endQuietly(stage: Stage): Promise<void> {
+  const { scene, clock, people, ourServers, check } = stage;
+  const { books, database } = scene;
+  await minutes(stage, RECOVERY / MINUTE + 3);
+  if (RECONCILES) await checkOwned(stage);
+  await outlive(stage);
+  if (ourServers().some(isProtected)) {
+    await people.unprotectAll();
+    strike(books, "protection", clock.now);
+    await minutes(stage, RECOVERY / MINUTE + 3);
+  }
+
+  for (const { id } of ourServers()) books.broken.push(`I1: server ${id} of ours is left at the end`);
+  for (const [uid, { phase }] of await liveRows(database)) books.broken.push(`row ${uid} is ${phase} for ever`);
+  for (const id of people.changed()) books.broken.push(`I2: foreign server ${id} is not what it was`);
+  const kept = JSON.stringify([[...(await copyOf(database))], books.logs]);
+  for (const secret of [CANARY, env.HCLOUD_TOKEN])
+    if (kept.includes(secret)) books.broken.push(`I7: ${secret} is in the log or in D1`);
+  check();
+}
+
+/** Minutes with a tick each. */
+async function minutes({ clock, tick, check }: Stage, count: number): Promise<void> {
+  for (let minute = 0; minute < count; minute++) {
+    clock.now += MINUTE;
+    await tick();
+    check();
+  }
+}
+
+/** From end to end, because between them nothing happens; at each one a few minutes. */
+async function outlive(stage: Stage): Promise<void> {
+  const { scene, clock, ourServers } = stage;
+  for (;;) {
+    const rows = await liveRows(scene.database);
+    const free = ourServers().filter((server) => !isProtected(server));
+    const ends = free.map((server) => dueAt(server, rows.get(uidOf(server))));
+    for (const { expires_at } of rows.values()) ends.push(expires_at);
+    const next = Math.min(...ends.filter((end) => end > clock.now));
+    if (next === Infinity) return;
+    clock.now = next;
+    await minutes(stage, 4);
+  }
+}
+
+/** I5: every live machine has a row, with its owner and its lease. */
+async function checkOwned({ scene, ourServers }: Stage): Promise<void> {
+  const rows = await liveRows(scene.database);
+  for (const server of ourServers())
+    if (!rows.has(uidOf(server))) scene.books.broken.push(`I5: server ${server.id} of ours has no row`);
+}
