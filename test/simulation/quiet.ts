@@ -30,6 +30,7 @@ export async function endQuietly(stage: Stage): Promise<void> {
     await people.unprotectAll();
     strike(books, "protection", clock.now);
     await minutes(stage, RECOVERY / MINUTE + 3);
+    await outlive(stage);
   }
 
   for (const { id } of ourServers()) books.broken.push(`I1: server ${id} of ours is left at the end`);
@@ -54,6 +55,7 @@ async function minutes({ clock, tick, check }: Stage, count: number): Promise<vo
 async function outlive(stage: Stage): Promise<void> {
   const { scene, clock, ourServers } = stage;
   for (;;) {
+    await minutes(stage, 4);
     const rows = await liveRows(scene.database);
     const free = ourServers().filter((server) => !isProtected(server));
     const ends = free.map((server) => dueAt(server, rows.get(uidOf(server))));
@@ -61,7 +63,6 @@ async function outlive(stage: Stage): Promise<void> {
     const next = Math.min(...ends.filter((end) => end > clock.now));
     if (next === Infinity) return;
     clock.now = next;
-    await minutes(stage, 4);
   }
 }
 
