@@ -51,6 +51,7 @@ export function createOverstay(books: Books) {
   /** Looks at what is left after a tick that began at `now`. */
   return function afterTick(
     servers: readonly ServerState[],
+    rowsBefore: ReadonlyMap<string, LiveRow>,
     rows: ReadonlyMap<string, LiveRow>,
     now: number,
     quality: Quality,
@@ -65,8 +66,9 @@ export function createOverstay(books: Books) {
     const backlog = ends.filter(({ isDue }) => isDue).length;
     const most = Math.ceil(backlog / CAPACITY) + 1;
     for (const { server, row, isDue } of ends) {
+      const isExcused = [rowsBefore.get(uidOf(server)), row].some((one) => isRecovering(one, now, books.struckAt));
       if (!isDue) ticksPast.delete(server.id);
-      else if (!isRecovering(row, now, books.struckAt)) ticksPast.set(server.id, (ticksPast.get(server.id) ?? 0) + 1);
+      else if (!isExcused) ticksPast.set(server.id, (ticksPast.get(server.id) ?? 0) + 1);
       const past = ticksPast.get(server.id) ?? 0;
       books.longestOverstay = Math.max(books.longestOverstay, past);
       if (past >= most) books.broken.push(`I1: server ${server.id} lives after ${past} good ticks past its end`);

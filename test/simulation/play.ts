@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { perform, sweepOnce, type Scene } from "./acts.ts";
-import { openBooks, strike, type Books } from "./books.ts";
+import { strike, type Books } from "./books.ts";
 import { become, copyOf, newDatabase, type Copy } from "./copies.ts";
 import type { Database } from "./database.ts";
 import type { Act, Step } from "./history.ts";
@@ -21,7 +21,7 @@ export class Broken extends Error {
   override readonly name = "Broken";
 }
 
-export async function play(database: Database, steps: readonly Step[], books: Books = openBooks()): Promise<Books> {
+export async function play(database: Database, steps: readonly Step[], books: Books): Promise<void> {
   vi.clearAllTimers();
   const ours = env.INSTALLATION;
   const clock = { now: NOW, skew: 0 };
@@ -46,9 +46,11 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
   async function tick(mishap: Mishap | null): Promise<void> {
     const { now } = clock;
     const before = new Map(books.strikes);
+    const rowsBefore = await liveRows(database);
     const report = await sweepOnce(scene, circumstances(mishap));
     const struck = [...books.strikes].filter(([what, times]) => times !== before.get(what)).map(([what]) => what);
-    afterTick(ourServers(), await liveRows(database), now, qualityOf(report, struck, mishap, books.struckAt > now));
+    const quality = qualityOf(report, struck, mishap, books.struckAt > now);
+    afterTick(ourServers(), rowsBefore, await liveRows(database), now, quality);
   }
 
   /** What only a row knew is not known any more, and what is told from now on is what the labels tell. */
@@ -136,7 +138,6 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
   }
   provider.heal();
   await endQuietly({ scene, clock, people, tick: () => tick(null), ourServers, check });
-  return books;
 }
 
 function qualityOf(

@@ -37,7 +37,7 @@ const EFFECTS: Record<ProviderFault["effect"], Fault> = {
 const CALL_MS = 100;
 
 /** What a person lets pass before the next try. */
-const BREATH_MS = 1000;
+const BREATH_MS = 5000;
 /** More than all faults of a history last. */
 const MOST_TRIES = 200;
 

@@ -4,14 +4,19 @@ import { vi } from "vitest";
 import { openBooks, type Books } from "./books.ts";
 import type { Database } from "./database.ts";
 import { history, tell } from "./history.ts";
+import type { Transaction } from "./sim-db.ts";
 import type { Order, Result, Tally } from "./order.ts";
 import { play } from "./play.ts";
 
-export async function runHistories(database: Database, { seed, runs, path }: Order): Promise<Result> {
+export async function runHistories(
+  database: Database,
+  { seed, runs, path }: Order,
+  transaction: Transaction = (act) => act(),
+): Promise<Result> {
   const tally: Tally = { histories: 0, ticks: 0, answers: 0, born: 0, died: 0, longestOverstay: 0, strikes: {} };
   const property = fc.asyncProperty(history, async (steps) => {
     const books = openBooks();
-    await withFakeTimers(() => play(database, steps, books));
+    await transaction(() => withFakeTimers(() => play(database, steps, books)));
     add(tally, books);
   });
   const details = await fc.check(property, {
@@ -23,7 +28,7 @@ export async function runHistories(database: Database, { seed, runs, path }: Ord
 }
 
 /** An isolate may hold ten thousand timers, and each call that a death leaves hanging keeps one. */
-async function withFakeTimers(act: () => Promise<unknown>): Promise<void> {
+export async function withFakeTimers(act: () => Promise<void>): Promise<void> {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {
     await act();

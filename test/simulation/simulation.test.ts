@@ -1,15 +1,19 @@
 import { env } from "cloudflare:workers";
 import { expect, inject, it } from "vitest";
-import { onD1 } from "./database.ts";
-import { runHistories } from "./run.ts";
+import fc from "fast-check";
+import { openBooks } from "./books.ts";
+import { onD1, type Database } from "./database.ts";
+import { history, type Step } from "./history.ts";
+import { play } from "./play.ts";
+import { runHistories, withFakeTimers } from "./run.ts";
 import { withSqlite } from "./sim-db.ts";
 
 const A_WHILE_MS = 3_600_000;
 
 it("keeps the promises of the design under faults at every await", { timeout: A_WHILE_MS }, async ({ task }) => {
   const order = inject("histories") ?? { seed: 1, runs: 100 };
-  await withSqlite(async (database) => {
-    const result = await runHistories(database, order);
+  await withSqlite(async (database, transaction) => {
+    const result = await runHistories(database, order, transaction);
     task.meta.histories = result;
     expect(result.failure).toBeNull();
   });
@@ -18,4 +22,19 @@ it("keeps the promises of the design under faults at every await", { timeout: A_
 it.skipIf(inject("histories"))("keeps them over real D1 too", { timeout: 60_000 }, async () => {
   const { failure } = await runHistories(onD1(env.DB), { seed: 2, runs: 3 });
   expect(failure).toBeNull();
+});
+
+it.skipIf(inject("histories"))("plays the same history the same way", { timeout: 60_000 }, async () => {
+  const traceOf = async (database: Database, steps: Step[]) => {
+    const books = openBooks();
+    await withFakeTimers(() => play(database, steps, books));
+    return books;
+  };
+  await withSqlite(async (database) => {
+    for (const steps of fc.sample(history, { seed: 3, numRuns: 15 })) {
+      const { trace, strikes, longestOverstay } = await traceOf(database, steps);
+      expect(trace.length).toBeGreaterThan(0);
+      expect(await traceOf(database, steps)).toMatchObject({ trace, strikes, longestOverstay });
+    }
+  });
 });
