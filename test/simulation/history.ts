@@ -2,9 +2,11 @@
 import fc from "fast-check";
 import type { Mishap } from "./invocation.ts";
 
-export const OWNERS = ["tok.ann", "tok.bob"] as const;
-export const NAMES = ["a", "b"] as const;
-export const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;
+const OWNERS = ["tok.ann", "tok.bob"] as const;
+const NAMES = ["a", "b"] as const;
+/** As they are asked for, and in milliseconds. */
+export const LIVES = { "60s": 60_000, "5m": 300_000, "20m": 1_200_000, "1h": 3_600_000, "3h": 10_800_000 } as const;
+const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;
 
 interface Whose {
   readonly owner: (typeof OWNERS)[number];

@@ -4,7 +4,7 @@ import { sql } from "../../src/store/db.ts";
 import type { ServerState } from "../simulator/simulator.ts";
 import type { Books } from "./books.ts";
 import type { Database } from "./database.ts";
-import { CAPACITY, MAX_AGE, RECOVERY } from "./settings.ts";
+import { CAPACITY, MAX_AGE, RECONCILES, RECOVERY } from "./settings.ts";
 import { createdAt, isProtected, labelEnd, uidOf } from "./truth.ts";
 
 const liveRow = z.object({
@@ -32,9 +32,12 @@ export const liveRows = async (database: Database): Promise<Map<string, LiveRow>
       .map((row) => [row.uid, row]),
   );
 
-/** From when on a machine has no right to live: by its row and label, and without a row by its age and label. */
-export function dueAt(server: ServerState, row: LiveRow | undefined): number {
-  if (row === undefined) return Math.max(createdAt(server) + MAX_AGE + 1, labelEnd(server));
+/**
+ * From when on a machine has no right to live: by its row and label. Without a row by its label, or, where `isLost`, because D1
+ * was, by its age too.
+ */
+export function dueAt(server: ServerState, row: LiveRow | undefined, isLost: boolean): number {
+  if (row === undefined) return Math.max(isLost ? createdAt(server) + MAX_AGE + 1 : 0, labelEnd(server));
   if (row.phase === "destroying") return row.expires_at;
   return Math.min(Math.max(row.expires_at, labelEnd(server)), row.max_until);
 }
@@ -60,7 +63,7 @@ export function createOverstay(books: Books) {
     const ends = servers.map((server) => {
       const row = rows.get(uidOf(server));
       // D1's word cannot be asked for: then it is the latest that any row could say.
-      const due = quality === "good" ? dueAt(server, row) : dueAt(server, undefined);
+      const due = quality === "good" ? dueAt(server, row, isLost(books)) : dueAt(server, undefined, true);
       return { server, row, isDue: now >= due && !isProtected(server) };
     });
     const backlog = ends.filter(({ isDue }) => isDue).length;
@@ -83,3 +86,10 @@ function isRecovering(row: LiveRow | undefined, now: number, struckAt: number): 
   const { next_try_at, delete_accepted_at, missing_since, mismatched_since } = row;
   return (next_try_at ?? 0) > now || delete_accepted_at !== null || missing_since !== null || mismatched_since !== null;
 }
+
+/**
+ * Whether a machine may be without its row: D1 lost it, or a list hid the machine for longer than a create has and its row was
+ * given up. Until the sweep rebuilds rows from labels, such a one is ended by its age.
+ */
+export const isLost = ({ strikes }: Pick<Books, "strikes">): boolean =>
+  !RECONCILES && (strikes.has("d1_changed") || strikes.has("hidden_20m"));

@@ -3,13 +3,14 @@ import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { perform, sweepOnce, type Scene } from "./acts.ts";
 import { strike, type Books } from "./books.ts";
+import type { ServerState } from "../simulator/simulator.ts";
 import { become, copyOf, newDatabase, type Copy } from "./copies.ts";
 import type { Database } from "./database.ts";
 import type { Act, Step } from "./history.ts";
 import { openInstallation } from "./installation.ts";
 import type { Circumstances, Mishap } from "./invocation.ts";
 import { createOverstay, liveRows, type Quality } from "./overstay.ts";
-import { openPeople } from "./people.ts";
+import { openPeople, type Edit } from "./people.ts";
 import { openProvider } from "./provider.ts";
 import { endQuietly } from "./quiet.ts";
 import { MINUTE, NOW, SIBLING } from "./settings.ts";
@@ -29,7 +30,7 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
   const uids = { count: 0 };
   const open = (installation: string) =>
     openInstallation({ installation, clock, provider, database, log: (event) => void books.logs.push(event) }, uids);
-  const scene: Scene = { books, provider, database, mayfly: open(ours), installation: ours };
+  const scene: Scene = { books, clock, provider, database, mayfly: open(ours), installation: ours };
   const sibling: Scene = { ...scene, mayfly: open(SIBLING), installation: SIBLING };
   const people = openPeople(provider, ours);
   const afterTick = createOverstay(books);
@@ -39,18 +40,25 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
 
   const circumstances = (mishap: Mishap | null): Circumstances => ({
     mishap,
-    onStrike: ({ what }) => strike(books, what, clock.now),
+    onStrike: ({ what }) => {
+      if (what === "d1_refuses" || what === "d1_down") books.isD1Refusing = true;
+      books.wide.add(what);
+      strike(books, what, clock.now);
+    },
   });
   const ourServers = () => provider.simulator.state().servers.filter((server) => isOf(server, ours));
 
   async function tick(mishap: Mishap | null): Promise<void> {
     const { now } = clock;
-    const before = new Map(books.strikes);
+    books.wide.clear();
+    books.hit.clear();
     const rowsBefore = await liveRows(database);
     const report = await sweepOnce(scene, circumstances(mishap));
-    const struck = [...books.strikes].filter(([what, times]) => times !== before.get(what)).map(([what]) => what);
-    const quality = qualityOf(report, struck, mishap, books.struckAt > now);
-    afterTick(ourServers(), rowsBefore, await liveRows(database), now, quality);
+    const isOver = report !== null && report !== undefined && books.struckAt <= clock.now;
+    const quality = isOver ? qualityOf(books, mishap) : "bad";
+    // One bad item stops nothing (I8): of all others the same is promised.
+    const spared = ourServers().filter(({ id }) => !books.hit.has(id));
+    afterTick(spared, rowsBefore, await liveRows(database), now, quality);
   }
 
   /** What only a row knew is not known any more, and what is told from now on is what the labels tell. */
@@ -59,7 +67,18 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
       const uid = uidOf(server);
       books.told.set(uid, Math.min(books.told.get(uid) ?? Infinity, labelEnd(server)));
     }
+    books.lengthened.clear();
     strike(books, "d1_changed", clock.now);
+  }
+
+  /** A later end, written by hand, counts while the row has nothing to write there itself; a sooner one is outvoted by the row. */
+  async function noteEdit(edited: ServerState, what: Edit): Promise<void> {
+    const uid = uidOf(edited);
+    const end = (await liveRows(database)).get(uid)?.expires_at ?? 0;
+    const after = ourServers().find(({ id }) => id === edited.id);
+    if (what === "sooner") books.lengthened.delete(uid);
+    else if (what === "later" && after && end > clock.now && end - labelEnd(edited) < 1000)
+      books.lengthened.set(uid, labelEnd(after));
   }
 
   async function take(step: Step): Promise<void> {
@@ -108,8 +127,7 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
         return people.makeByHand();
       case "edit": {
         const edited = await people.edit(step.which, step.what, clock.now);
-        // Whoever moves an end by hand means it.
-        if (edited !== undefined && step.what === "sooner") books.told.set(uidOf(edited), 0);
+        if (edited !== undefined) await noteEdit(edited, step.what);
         strike(books, "edit", clock.now);
         return;
       }
@@ -134,20 +152,15 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
   };
   for (const step of steps) {
     await take(step);
+    books.isD1Refusing = false;
     check();
   }
   provider.heal();
   await endQuietly({ scene, clock, people, tick: () => tick(null), ourServers, check });
 }
 
-function qualityOf(
-  report: Awaited<ReturnType<typeof sweepOnce>>,
-  struck: readonly string[],
-  mishap: Mishap | null,
-  isLasting: boolean,
-): Quality {
-  if (report === null || report === undefined || isLasting) return "bad";
-  if (struck.length === 0) return "good";
-  const isD1Down = mishap?.what === "d1_down" && mishap.at === 0;
-  return isD1Down && struck.every((what) => what === "d1_down") ? "blind" : "bad";
+function qualityOf({ wide, hit }: Books, mishap: Mishap | null): Quality {
+  if (wide.size === 0) return "good";
+  const isD1Down = mishap?.what === "d1_down" && mishap.at === 0 && wide.size === 1;
+  return isD1Down && hit.size === 0 ? "blind" : "bad";
 }

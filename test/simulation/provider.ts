@@ -33,6 +33,9 @@ const EFFECTS: Record<ProviderFault["effect"], Fault> = {
   action_error: { action_error: true },
 };
 
+/** Whoever meets one of these need not try the next machine. */
+const CONCERNS_ALL = new Set(["rate_limited", "unauthorized"]);
+
 /** What a call takes on our clock. */
 const CALL_MS = 100;
 
@@ -47,7 +50,8 @@ export function openProvider(clock: Clock, books: Books) {
   const simulator = createSimulator({ now: () => clock.now + clock.skew });
   const installed: { name: string; fault: Fault; hits: number }[] = [];
 
-  function countHits(): void {
+  /** Counts what has struck by now; `id` is the one machine that the call was about. */
+  function countHits(id: number | null): void {
     const { faults } = simulator.state();
     for (const [index, known] of installed.entries()) {
       const { after = 0, times = 1 } = known.fault;
@@ -57,6 +61,8 @@ export function openProvider(clock: Clock, books: Books) {
       const lasts = (known.fault.hide_from_list_seconds ?? 0) * 1000;
       strike(books, known.name, clock.now + lasts, hits - known.hits);
       known.hits = hits;
+      if (id !== null && !CONCERNS_ALL.has(known.name)) books.hit.add(id);
+      else books.wide.add(known.name);
     }
   }
 
@@ -78,7 +84,7 @@ export function openProvider(clock: Clock, books: Books) {
         const headers = { Authorization: "Bearer a-person" };
         const request = new Request(url, { method, headers, body: JSON.stringify(body) });
         const answer = await simulator.fetch(request).catch(notCut);
-        countHits();
+        countHits(null);
         if (answer?.ok) return;
         clock.now += BREATH_MS;
       }
@@ -94,7 +100,8 @@ export function openProvider(clock: Clock, books: Books) {
         return response;
       } finally {
         seen();
-        if (installed.length > 0) countHits();
+        const [, id] = /\/servers\/(\d+)/.exec(request.url) ?? [];
+        if (installed.length > 0) countHits(id === undefined ? null : Number(id));
       }
     },
   };

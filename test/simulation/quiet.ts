@@ -4,7 +4,7 @@ import type { ServerState } from "../simulator/simulator.ts";
 import type { Scene } from "./acts.ts";
 import { strike } from "./books.ts";
 import { copyOf } from "./copies.ts";
-import { dueAt, liveRows } from "./overstay.ts";
+import { dueAt, isLost, liveRows } from "./overstay.ts";
 import type { openPeople } from "./people.ts";
 import type { Clock } from "./provider.ts";
 import { CANARY, MINUTE, RECONCILES, RECOVERY } from "./settings.ts";
@@ -57,17 +57,24 @@ async function minutes({ clock, tick, check }: Stage, count: number): Promise<vo
 /** From end to end, because between them nothing happens; at each one a few minutes. */
 async function outlive(stage: Stage): Promise<void> {
   const { scene, clock, ourServers } = stage;
-  for (;;) {
+  for (let round = 0; round < MOST_ENDS; round++) {
     await minutes(stage, 4);
     const rows = await liveRows(scene.database);
+    const held = new Set(ourServers().filter(isProtected).map(uidOf));
     const free = ourServers().filter((server) => !isProtected(server));
-    const ends = free.map((server) => dueAt(server, rows.get(uidOf(server))));
-    for (const { expires_at } of rows.values()) ends.push(expires_at);
+    const ends = free.map((server) => dueAt(server, rows.get(uidOf(server)), isLost(scene.books)));
+    // What is held is tried for ever.
+    for (const { uid, expires_at, next_try_at } of rows.values())
+      if (!held.has(uid)) ends.push(expires_at, next_try_at ?? 0);
     const next = Math.min(...ends.filter((end) => end > clock.now));
     if (next === Infinity) return;
     clock.now = next;
   }
+  scene.books.broken.push("I1: the ends of a history never end");
 }
+
+/** More than any history has. */
+const MOST_ENDS = 100;
 
 /** I5: every live machine has a row, with its owner and its lease. */
 async function checkOwned({ scene, ourServers }: Stage): Promise<void> {

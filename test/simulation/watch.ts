@@ -3,7 +3,7 @@ import { LABEL } from "../../src/machine/labels.ts";
 import type { Simulator, ServerState } from "../simulator/simulator.ts";
 import type { Books } from "./books.ts";
 import type { Clock } from "./provider.ts";
-import { LAUNCH_DEADLINE, MAX_AGE, MOST_SKEW } from "./settings.ts";
+import { HOUR, LAUNCH_DEADLINE, MAX_AGE, MOST_SKEW } from "./settings.ts";
 import { isOf, keyOf, labelEnd, labelsOf, uidOf } from "./truth.ts";
 
 /** Labels hold whole seconds. */
@@ -48,7 +48,11 @@ function checkDoubles(servers: readonly ServerState[], books: Books): void {
   }
 }
 
-const endOf = (server: ServerState, { told }: Books): number => told.get(uidOf(server)) ?? labelEnd(server);
+/** The end that was promised; while no row can be asked an hour past the label's is enough. */
+function endOf(server: ServerState, { told, lengthened, isD1Refusing }: Books): number {
+  const end = Math.max(told.get(uidOf(server)) ?? labelEnd(server), lengthened.get(uidOf(server)) ?? 0);
+  return isD1Refusing ? Math.min(end, labelEnd(server) + HOUR) : end;
+}
 
 function mayDie(server: ServerState, books: Books, now: number): boolean {
   if (books.asked.has(uidOf(server)) || books.asking.has(keyOf(server))) return true;
