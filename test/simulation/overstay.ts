@@ -69,15 +69,23 @@ export function createOverstay(books: Books) {
     const backlog = ends.filter(({ isDue }) => isDue).length;
     const most = Math.ceil(backlog / CAPACITY) + 1;
     for (const { server, row, isDue } of ends) {
-      const isExcused = [rowsBefore.get(uidOf(server)), row].some((one) => isRecovering(one, now, books.struckAt));
-      if (!isDue) ticksPast.delete(server.id);
-      else if (!isExcused) ticksPast.set(server.id, (ticksPast.get(server.id) ?? 0) + 1);
+      const before = rowsBefore.get(uidOf(server));
+      const isExcused = [before, row].some((one) => isRecovering(one, now, books.struckAt));
+      if (isDue && quality === "good" && books.hit.size > 0 && isPlain(before))
+        books.broken.push(`I8: server ${server.id} outlived a tick in which others alone failed`);
+      if (!isDue && quality === "good") ticksPast.delete(server.id);
+      else if (isDue && !isExcused) ticksPast.set(server.id, (ticksPast.get(server.id) ?? 0) + 1);
       const past = ticksPast.get(server.id) ?? 0;
       books.longestOverstay = Math.max(books.longestOverstay, past);
       if (past >= most) books.broken.push(`I1: server ${server.id} lives after ${past} good ticks past its end`);
     }
   };
 }
+
+/** Whether nothing but its end concerns a machine, so that the first tick past it ends it. */
+const isPlain = (row: LiveRow | undefined): boolean =>
+  row?.phase === "active" &&
+  [row.next_try_at, row.delete_accepted_at, row.missing_since, row.mismatched_since].every((mark) => mark === null);
 
 /** Whether an item is still left alone for what went wrong before; that takes a while, and no longer. */
 function isRecovering(row: LiveRow | undefined, now: number, struckAt: number): boolean {

@@ -92,11 +92,18 @@ describe("I1: good ticks past the end are counted", () => {
     missing_since: null,
     mismatched_since: null,
   };
-  const after = (minutes: number, quality: "good" | "bad" | "blind", known: Partial<LiveRow> | null, ticks = 2) => {
+  const after = (
+    minutes: number,
+    quality: "good" | "bad" | "blind",
+    known: Partial<LiveRow> | null,
+    ticks = 2,
+    hit: number[] = [],
+  ) => {
     const { provider, books } = open();
     const afterTick = createOverstay(books);
     const rows = new Map(known === null ? [] : [[UID, { ...row, ...known }]]);
     books.struckAt = NOW;
+    for (const id of hit) books.hit.add(id);
     for (let tick = 0; tick < ticks; tick++)
       afterTick(provider.simulator.state().servers, rows, rows, NOW + minutes * MINUTE, quality);
     return books.broken.length;
@@ -115,6 +122,11 @@ describe("I1: good ticks past the end are counted", () => {
     const next_try_at = NOW + 100 * MINUTE;
     expect(after(10, "good", { next_try_at })).toBe(0);
     expect(after(beyond, "good", { next_try_at })).toBe(1);
+  });
+
+  it("I8: one that others' failures held up is one too many at once", () => {
+    expect(after(10, "good", {}, 1, [999])).toBe(1);
+    expect(after(10, "good", { next_try_at: NOW }, 1, [999])).toBe(0);
   });
 
   it("without a row, or while D1 refuses, from the greatest age on", () => {
