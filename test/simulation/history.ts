@@ -1,6 +1,6 @@
 /** What can happen in a history, as plain records: they shrink best, print as they are, and replay by seed and path alone. */
 import fc from "fast-check";
-import type { Mishap } from "./invocation.ts";
+import { MISHAPS, type Mishap } from "./invocation.ts";
 
 const OWNERS = ["tok.ann", "tok.bob"] as const;
 const NAMES = ["a", "b"] as const;
@@ -28,7 +28,7 @@ export interface ProviderFault {
   readonly skip: number;
   readonly times: number;
 }
-const EFFECTS = [
+export const EFFECTS = [
   "cut_before",
   "cut_after",
   "conflict",
@@ -80,7 +80,7 @@ const list = { do: fc.constant("list" as const) };
 const tick = { do: fc.constant("tick" as const) };
 const mishap = fc.option(
   fc.record({
-    what: oneOf(["die", "d1_refuses", "d1_down", "time_out"] as const),
+    what: oneOf(MISHAPS),
     at: fc.nat({ max: 14 }),
     when: oneOf(["before", "after"] as const),
   }),

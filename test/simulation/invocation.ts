@@ -8,11 +8,13 @@
  * statement fails; `d1_down`: that one and all after it. `time_out`: that call of the provider is not answered in time.
  */
 export interface Mishap {
-  readonly what: "die" | "d1_refuses" | "d1_down" | "time_out";
+  readonly what: (typeof MISHAPS)[number];
   /** Counted over those awaits that it can strike. */
   readonly at: number;
   readonly when: "before" | "after";
 }
+
+export const MISHAPS = ["die", "d1_refuses", "d1_down", "time_out"] as const;
 
 type Outside = "d1" | "provider";
 

@@ -9,6 +9,7 @@ import { createdAt, isProtected, labelEnd, uidOf } from "./truth.ts";
 
 const liveRow = z.object({
   uid: z.string(),
+  owner: z.string(),
   phase: z.string(),
   expires_at: z.number(),
   max_until: z.number(),
@@ -20,7 +21,7 @@ const liveRow = z.object({
 export type LiveRow = z.infer<typeof liveRow>;
 
 const LIVE = sql(
-  `SELECT uid, phase, expires_at, max_until, next_try_at, delete_accepted_at, missing_since, mismatched_since
+  `SELECT uid, owner, phase, expires_at, max_until, next_try_at, delete_accepted_at, missing_since, mismatched_since
    FROM machines WHERE phase IN ('requested', 'active', 'destroying')`,
 );
 

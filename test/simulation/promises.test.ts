@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { LABEL } from "../../src/machine/labels.ts";
-import { openBooks } from "./books.ts";
+import { openBooks, type Books } from "./books.ts";
 import { createOverstay, type LiveRow } from "./overstay.ts";
 import { openPeople } from "./people.ts";
 import { openProvider } from "./provider.ts";
@@ -84,6 +84,7 @@ describe("what mayfly sends is watched", () => {
 describe("I1: good ticks past the end are counted", () => {
   const row: LiveRow = {
     uid: UID,
+    owner: "tok.ann",
     phase: "active",
     expires_at: NOW + 10 * MINUTE,
     max_until: NOW + MAX_AGE,
@@ -97,13 +98,12 @@ describe("I1: good ticks past the end are counted", () => {
     quality: "good" | "bad" | "blind",
     known: Partial<LiveRow> | null,
     ticks = 2,
-    hit: number[] = [],
+    more: Partial<Books> = {},
   ) => {
     const { provider, books } = open();
+    Object.assign(books, { struckAt: NOW }, more);
     const afterTick = createOverstay(books);
     const rows = new Map(known === null ? [] : [[UID, { ...row, ...known }]]);
-    books.struckAt = NOW;
-    for (const id of hit) books.hit.add(id);
     for (let tick = 0; tick < ticks; tick++)
       afterTick(provider.simulator.state().servers, rows, rows, NOW + minutes * MINUTE, quality);
     return books.broken.length;
@@ -125,14 +125,17 @@ describe("I1: good ticks past the end are counted", () => {
   });
 
   it("I8: one that others' failures held up is one too many at once", () => {
-    expect(after(10, "good", {}, 1, [999])).toBe(1);
-    expect(after(10, "good", { next_try_at: NOW }, 1, [999])).toBe(0);
+    expect(after(10, "good", {}, 1, { hit: new Set([999]) })).toBe(1);
+    expect(after(10, "good", { next_try_at: NOW }, 1, { hit: new Set([999]) })).toBe(0);
   });
 
-  it("without a row, or while D1 refuses, from the greatest age on", () => {
+  it("without a row from the label's end on; where D1 was lost, or refuses, from the greatest age on", () => {
     const oldest = MAX_AGE / MINUTE;
-    expect(after(oldest, "good", null)).toBe(0);
-    expect(after(oldest + 1, "good", null)).toBe(1);
+    const isLost = { strikes: new Map([["d1_changed", 1]]) };
+    expect(after(beyond, "good", null)).toBe(1);
+    expect(after(beyond, "good", null, 2, isLost)).toBe(0);
+    expect(after(oldest, "good", null, 2, isLost)).toBe(0);
+    expect(after(oldest + 1, "good", null, 2, isLost)).toBe(1);
     expect(after(oldest, "blind", {})).toBe(0);
     expect(after(oldest + 1, "blind", {})).toBe(1);
   });

@@ -1,5 +1,6 @@
 /** The end of a history: nothing goes wrong any more, and everything of ours must come to its end and leave nothing behind. */
 import { env } from "cloudflare:workers";
+import { LABEL } from "../../src/machine/labels.ts";
 import type { ServerState } from "../simulator/simulator.ts";
 import type { Scene } from "./acts.ts";
 import { strike } from "./books.ts";
@@ -8,7 +9,7 @@ import { dueAt, isLost, liveRows } from "./overstay.ts";
 import type { openPeople } from "./people.ts";
 import type { Clock } from "./provider.ts";
 import { CANARY, MINUTE, RECONCILES, RECOVERY } from "./settings.ts";
-import { isProtected, uidOf } from "./truth.ts";
+import { isProtected, labelEnd, labelsOf, uidOf } from "./truth.ts";
 
 interface Stage {
   readonly scene: Scene;
@@ -76,9 +77,12 @@ async function outlive(stage: Stage): Promise<void> {
 /** More than any history has. */
 const MOST_ENDS = 100;
 
-/** I5: every live machine has a row, with its owner and its lease. */
+/** I5: every live machine has a row, with its owner and at least the lease that its label tells. */
 async function checkOwned({ scene, ourServers }: Stage): Promise<void> {
   const rows = await liveRows(scene.database);
-  for (const server of ourServers())
-    if (!rows.has(uidOf(server))) scene.books.broken.push(`I5: server ${server.id} of ours has no row`);
+  for (const server of ourServers()) {
+    const row = rows.get(uidOf(server));
+    const isRight = row?.owner === labelsOf(server)[LABEL.owner] && dueAt(server, row, false) >= labelEnd(server);
+    if (!isRight) scene.books.broken.push(`I5: server ${server.id} of ours has no row of its owner and lease`);
+  }
 }

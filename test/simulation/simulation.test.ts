@@ -3,19 +3,30 @@ import { expect, inject, it } from "vitest";
 import fc from "fast-check";
 import { openBooks } from "./books.ts";
 import { onD1, type Database } from "./database.ts";
-import { history, type Step } from "./history.ts";
+import { EFFECTS, history, type Step } from "./history.ts";
+import { MISHAPS } from "./invocation.ts";
+import type { Tally } from "./order.ts";
 import { play } from "./play.ts";
 import { runHistories, withFakeTimers } from "./run.ts";
 import { withSqlite } from "./sim-db.ts";
 
+/** What no history of a run has met, though it is long enough to meet all: such a run would show nothing. */
+function neverSeen({ histories, strikes, born, died, longestOverstay }: Tally): string[] {
+  if (histories < SHORT.runs) return [];
+  const counts = { ...strikes, born, died, longestOverstay };
+  return [...EFFECTS, ...MISHAPS, ...Object.keys(counts)].filter((what) => !new Map(Object.entries(counts)).get(what));
+}
+
+const SHORT = { seed: 1, runs: 100 };
 const A_WHILE_MS = 3_600_000;
 
 it("keeps the promises of the design under faults at every await", { timeout: A_WHILE_MS }, async ({ task }) => {
-  const order = inject("histories") ?? { seed: 1, runs: 100 };
+  const order = inject("histories") ?? SHORT;
   await withSqlite(async (database, transaction) => {
     const result = await runHistories(database, order, transaction);
     task.meta.histories = result;
     expect(result.failure).toBeNull();
+    expect(neverSeen(result.tally)).toEqual([]);
   });
 });
 
