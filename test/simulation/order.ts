@@ -6,7 +6,7 @@ export interface Order {
   readonly path?: string;
 }
 
-/** Counts over all histories that were played. */
+/** Counts over all histories that were played, those that only made a failing one smaller too. */
 export interface Tally {
   histories: number;
   ticks: number;

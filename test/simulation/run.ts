@@ -16,8 +16,11 @@ export async function runHistories(
   const tally: Tally = { histories: 0, ticks: 0, answers: 0, born: 0, died: 0, longestOverstay: 0, strikes: {} };
   const property = fc.asyncProperty(history, async (steps) => {
     const books = openBooks();
-    await transaction(() => withFakeTimers(() => play(database, steps, books)));
-    add(tally, books);
+    try {
+      await transaction(() => withFakeTimers(() => play(database, steps, books)));
+    } finally {
+      add(tally, books);
+    }
   });
   const details = await fc.check(property, {
     seed,
