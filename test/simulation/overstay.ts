@@ -12,6 +12,7 @@ const liveRow = z.object({
   owner: z.string(),
   phase: z.string(),
   expires_at: z.number(),
+  label_expires_at: z.number().nullable(),
   max_until: z.number(),
   next_try_at: z.number().nullable(),
   delete_accepted_at: z.number().nullable(),
@@ -21,7 +22,7 @@ const liveRow = z.object({
 export type LiveRow = z.infer<typeof liveRow>;
 
 const LIVE = sql(
-  `SELECT uid, owner, phase, expires_at, max_until, next_try_at, delete_accepted_at, missing_since, mismatched_since
+  `SELECT uid, owner, phase, expires_at, label_expires_at, max_until, next_try_at, delete_accepted_at, missing_since, mismatched_since
    FROM machines WHERE phase IN ('requested', 'active', 'destroying')`,
 );
 
@@ -72,7 +73,7 @@ export function createOverstay(books: Books) {
     for (const { server, row, isDue } of ends) {
       const before = rowsBefore.get(uidOf(server));
       const isExcused = [before, row].some((one) => isRecovering(one, now, books.struckAt));
-      if (isDue && quality === "good" && books.hit.size > 0 && isPlain(before))
+      if (isDue && quality === "good" && books.hit.size > 0 && isPlain(before) && now >= dueAt(server, before, true))
         books.broken.push(`I8: server ${server.id} outlived a tick in which others alone failed`);
       if (!isDue && quality === "good") ticksPast.delete(server.id);
       else if (isDue && !isExcused) ticksPast.set(server.id, (ticksPast.get(server.id) ?? 0) + 1);

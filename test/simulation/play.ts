@@ -74,11 +74,11 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
   /** A later end, written by hand, counts while the row has nothing to write there itself; a sooner one is outvoted by the row. */
   async function noteEdit(edited: ServerState, what: Edit): Promise<void> {
     const uid = uidOf(edited);
-    const end = (await liveRows(database)).get(uid)?.expires_at ?? 0;
+    const row = (await liveRows(database)).get(uid);
+    const isOpen = row !== undefined && row.expires_at > clock.now && row.label_expires_at === row.expires_at;
     const after = ourServers().find(({ id }) => id === edited.id);
     if (what === "sooner") books.lengthened.delete(uid);
-    else if (what === "later" && after && end > clock.now && end - labelEnd(edited) < 1000)
-      books.lengthened.set(uid, labelEnd(after));
+    else if (what === "later" && after && isOpen) books.lengthened.set(uid, labelEnd(after));
   }
 
   async function take(step: Step): Promise<void> {

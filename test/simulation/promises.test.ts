@@ -87,6 +87,7 @@ describe("I1: good ticks past the end are counted", () => {
     owner: "tok.ann",
     phase: "active",
     expires_at: NOW + 10 * MINUTE,
+    label_expires_at: NOW + 10 * MINUTE,
     max_until: NOW + MAX_AGE,
     next_try_at: null,
     delete_accepted_at: null,
