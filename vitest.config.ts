@@ -15,8 +15,10 @@ export default defineConfig({
       {
         plugins: [
           cloudflareTest(async () => ({
+            main: "./test/simulation/main.ts",
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
+              durableObjects: { SIMDB: { className: "SimDb", useSQLite: true } },
               bindings: { ...secrets, TEST_MIGRATIONS: await readD1Migrations("./migrations") },
               // Nothing may leave: a fetch that no test has taken over is loud.
               outboundService: (request: { url: string }) => {

@@ -1,0 +1,115 @@
+/** What callers and cron do to one mayfly, and what is written down of the answers. */
+import * as z from "zod";
+import { sql } from "../../src/store/db.ts";
+import type { Books } from "./books.ts";
+import type { Database } from "./database.ts";
+import { LIVES, type Act } from "./history.ts";
+import type { Answer, Installation } from "./installation.ts";
+import type { Circumstances } from "./invocation.ts";
+import type { Clock, Provider } from "./provider.ts";
+import type { SweepReport } from "../../src/reaper/report.ts";
+import { CANARY } from "./settings.ts";
+import { isOf, keyOf as keyOfServer, uidOf } from "./truth.ts";
+
+const SPECS = [
+  { server_type: "cx23", region: "fsn1", cloud_init: `#cloud-config\n# ${CANARY}` },
+  { server_type: ["cx33", "cx23"], region: ["nbg1", "hel1"], keep_on_failure: "20m" },
+] as const;
+
+const machineAnswer = z.object({
+  machine: z.object({ id: z.templateLiteral(["mch_", z.string()]), expires_at: z.iso.datetime() }),
+});
+
+export interface Scene {
+  readonly books: Books;
+  readonly clock: Clock;
+  readonly provider: Provider;
+  readonly database: Database;
+  readonly mayfly: Installation;
+  readonly installation: string;
+}
+
+/** Lets somebody do something, whatever becomes of it. */
+export async function perform(scene: Scene, act: Act, circumstances: Circumstances): Promise<void> {
+  const { books, clock, mayfly } = scene;
+  const send = async (method: string, path: string, body?: unknown) => {
+    const answer = await mayfly.send(circumstances, method, path, body);
+    books.answers += 1;
+    books.trace.push(`${act.do}: ${answer?.status ?? "died"}`);
+    if (answer !== undefined) check(answer, `${method} ${path}`, books);
+    return answer;
+  };
+  if (act.do === "renew" || act.do === "destroy")
+    for (const server of theirs(scene, act)) books.lengthened.delete(uidOf(server));
+  switch (act.do) {
+    case "create":
+      note(books, await send("PUT", pathOf(act), { ...SPECS[act.spec], ttl: act.ttl }));
+      return;
+    case "renew": {
+      const least = clock.now + LIVES[act.ttl];
+      const answer = await send("POST", pathOf(act, "/renew"), { ttl: act.ttl });
+      const end = note(books, answer);
+      if (end !== null && end < least) books.broken.push(`I4: a renewal was answered with an earlier end`);
+      return;
+    }
+    case "destroy": {
+      books.asking.add(keyOf(act));
+      const answer = await send("DELETE", pathOf(act) + (act.failed ? "&outcome=failure" : ""));
+      books.asking.delete(keyOf(act));
+      // Kept, as it was asked for, is no word against its life, but an end of its own.
+      if (answer?.text.includes("kept_until")) note(books, answer);
+      else await noteAsked(scene, act);
+      return;
+    }
+    case "list":
+      await send("GET", "/v1/machines");
+      return;
+    case "tick":
+      await sweepOnce(scene, circumstances);
+  }
+}
+
+/** One tick: its report, null where another sweep ran, undefined where the Worker died. */
+export async function sweepOnce(
+  { books, mayfly }: Scene,
+  circumstances: Circumstances,
+): Promise<SweepReport | null | undefined> {
+  const report = await mayfly.tick(circumstances);
+  books.ticks += 1;
+  books.trace.push(`tick: ${report === undefined ? "died" : JSON.stringify(report?.phases ?? null)}`);
+  return report;
+}
+
+interface Whose {
+  readonly owner: string;
+  readonly name: string;
+}
+const keyOf = ({ owner, name }: Whose): string => `${owner}/${name}`;
+const pathOf = ({ owner, name }: Whose, what = ""): string => `/v1/machines/${name}${what}?owner=${owner}`;
+
+/** What an answer says of an end is what its owner goes by from now on. Null where it says nothing. */
+function note(books: Books, answer: Answer | undefined): number | null {
+  if (answer === undefined || answer.status >= 300) return null;
+  const { machine } = machineAnswer.parse(JSON.parse(answer.text));
+  const end = Date.parse(machine.expires_at);
+  books.told.set(machine.id.slice("mch_".length), end);
+  return end;
+}
+
+/** Whatever is this owner's of that name may die from now on: somebody has said so, and was heard or not. */
+async function noteAsked(scene: Scene, whose: Whose): Promise<void> {
+  const { books, database } = scene;
+  const { owner, name } = whose;
+  const rows = await database.rows(sql("SELECT uid FROM machines WHERE owner = ? AND name = ?", owner, name));
+  for (const { uid } of rows) books.asked.add(String(uid));
+  for (const server of theirs(scene, whose)) books.asked.add(uidOf(server));
+}
+
+const theirs = ({ provider, installation }: Scene, whose: Whose) =>
+  provider.simulator.state().servers.filter((one) => isOf(one, installation) && keyOfServer(one) === keyOf(whose));
+
+/** I7 and I8, as far as an answer shows them. */
+function check({ status, text }: Answer, what: string, books: Books): void {
+  if (status === 500) books.broken.push(`I8: ${what} was answered with 500: ${text}`);
+  if (text.includes(CANARY)) books.broken.push(`I7: the answer to ${what} tells cloud-init`);
+}

@@ -1,0 +1,59 @@
+/** What a history has to be judged by: what owners were told and asked for, what went wrong when, and what is broken. */
+import type { LogEvent } from "../../src/log.ts";
+
+export interface Books {
+  /** The end that the owner was told, by uid; unix milliseconds. */
+  readonly told: Map<string, number>;
+  /** The later end that a person wrote on the label, by uid, while nobody has written another. */
+  readonly lengthened: Map<string, number>;
+  /** Uids whose end their owner has asked for. */
+  readonly asked: Set<string>;
+  /** (owner, name) whose end is being asked for right now. */
+  readonly asking: Set<string>;
+  /** How often each fault struck, by what it is. */
+  readonly strikes: Map<string, number>;
+  /** What of this tick concerned more than one machine, by what it is. */
+  readonly wide: Set<string>;
+  /** Servers that a call of this tick was about when a fault met it. */
+  readonly hit: Set<number>;
+  /** Whether D1 has refused something in what is going on. */
+  isD1Refusing: boolean;
+  /** When something last went wrong; unix milliseconds. */
+  struckAt: number;
+  /** Promises that did not hold, in words. */
+  readonly broken: string[];
+  /** What happened, in the order it happened: equal for equal histories. */
+  readonly trace: string[];
+  readonly logs: LogEvent[];
+  readonly born: Map<number, number>;
+  died: number;
+  answers: number;
+  ticks: number;
+  /** Good ticks that a machine lived on past its end: the longest. */
+  longestOverstay: number;
+}
+
+export const openBooks = (): Books => ({
+  told: new Map(),
+  lengthened: new Map(),
+  asked: new Set(),
+  asking: new Set(),
+  strikes: new Map(),
+  wide: new Set(),
+  hit: new Set(),
+  isD1Refusing: false,
+  struckAt: 0,
+  broken: [],
+  trace: [],
+  logs: [],
+  born: new Map(),
+  died: 0,
+  answers: 0,
+  ticks: 0,
+  longestOverstay: 0,
+});
+
+export function strike(books: Books, what: string, now: number, times = 1): void {
+  books.strikes.set(what, (books.strikes.get(what) ?? 0) + times);
+  books.struckAt = now;
+}

@@ -1,0 +1,148 @@
+/** What can happen in a history, as plain records: they shrink best, print as they are, and replay by seed and path alone. */
+import fc from "fast-check";
+import { MISHAPS, type Mishap } from "./invocation.ts";
+
+const OWNERS = ["tok.ann", "tok.bob"] as const;
+const NAMES = ["a", "b"] as const;
+/** As they are asked for, and in milliseconds. */
+export const LIVES = { "60s": 60_000, "5m": 300_000, "20m": 1_200_000, "1h": 3_600_000, "3h": 10_800_000 } as const;
+const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;
+
+interface Whose {
+  readonly owner: (typeof OWNERS)[number];
+  readonly name: (typeof NAMES)[number];
+}
+/** What is asked of one mayfly. */
+export type Act =
+  | ({ readonly do: "create"; readonly ttl: (typeof TTLS)[number]; readonly spec: 0 | 1 } & Whose)
+  | ({ readonly do: "renew"; readonly ttl: (typeof TTLS)[number] } & Whose)
+  | ({ readonly do: "destroy"; readonly failed: boolean } & Whose)
+  | { readonly do: "list" }
+  | { readonly do: "tick" };
+
+/** What the provider does to some of the next calls of one kind. */
+export interface ProviderFault {
+  readonly do: "fault";
+  readonly on: "create" | "list" | "look" | "relabel" | "destroy";
+  readonly effect: (typeof EFFECTS)[number];
+  readonly skip: number;
+  readonly times: number;
+}
+export const EFFECTS = [
+  "cut_before",
+  "cut_after",
+  "conflict",
+  "resource_unavailable",
+  "locked",
+  "rate_limited",
+  "unauthorized",
+  "server_error",
+  "unavailable",
+  "hidden_1m",
+  "hidden_20m",
+  "action_error",
+] as const;
+
+export type Step =
+  | (Act & { readonly mishap: Mishap | null })
+  /** Minutes that each have their tick. */
+  | { readonly do: "minutes"; readonly count: number }
+  /** Two at once, interleaved at their awaits as `order` says. */
+  | {
+      readonly do: "together";
+      readonly first: Act;
+      readonly second: Act;
+      readonly order: number;
+      readonly mishap: Mishap | null;
+    }
+  /** Time without ticks. */
+  | { readonly do: "pass"; readonly minutes: number }
+  | ProviderFault
+  | { readonly do: "lose_d1" | "copy_d1" | "restore_d1" }
+  /** The provider's clock, against ours. */
+  | { readonly do: "skew"; readonly seconds: number }
+  | { readonly do: "hand_made" }
+  /** A person's hand on the machine of that number, among those that are there. */
+  | {
+      readonly do: "edit";
+      readonly which: number;
+      readonly what: "unmanaged" | "other_installation" | "bare" | "sooner" | "later";
+    }
+  | { readonly do: "protect" | "unprotect"; readonly which: number }
+  | { readonly do: "sibling"; readonly act: Act };
+
+const oneOf = <T>(list: readonly T[]) => fc.constantFrom(...list);
+const whose = { owner: oneOf(OWNERS), name: oneOf(NAMES) };
+const create = { do: fc.constant("create" as const), ...whose, ttl: oneOf(TTLS), spec: oneOf([0, 1] as const) };
+const renew = { do: fc.constant("renew" as const), ...whose, ttl: oneOf(TTLS) };
+const destroy = { do: fc.constant("destroy" as const), ...whose, failed: fc.boolean() };
+const list = { do: fc.constant("list" as const) };
+const tick = { do: fc.constant("tick" as const) };
+const mishap = fc.option(
+  fc.record({
+    what: oneOf(MISHAPS),
+    at: fc.nat({ max: 14 }),
+    when: oneOf(["before", "after"] as const),
+  }),
+  { freq: 2, nil: null },
+);
+const act: fc.Arbitrary<Act> = fc.oneof(
+  { arbitrary: fc.record(create), weight: 3 },
+  { arbitrary: fc.record(renew), weight: 2 },
+  { arbitrary: fc.record(destroy), weight: 2 },
+  { arbitrary: fc.record(tick), weight: 3 },
+);
+const only = <T extends string>(...what: T[]) => fc.record({ do: oneOf(what) });
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { arbitrary: fc.record({ ...create, mishap }), weight: 16 },
+  { arbitrary: fc.record({ ...renew, mishap }), weight: 5 },
+  { arbitrary: fc.record({ ...destroy, mishap }), weight: 4 },
+  { arbitrary: fc.record({ ...list, mishap }), weight: 1 },
+  { arbitrary: fc.record({ ...tick, mishap }), weight: 8 },
+  { arbitrary: fc.record({ do: fc.constant("minutes" as const), count: fc.integer({ min: 1, max: 6 }) }), weight: 6 },
+  {
+    arbitrary: fc.record({ do: fc.constant("pass" as const), minutes: oneOf([1, 3, 10, 30, 90] as const) }),
+    weight: 5,
+  },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("together" as const),
+      first: act,
+      second: act,
+      order: fc.nat({ max: 2 ** 24 }),
+      mishap,
+    }),
+    weight: 4,
+  },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("fault" as const),
+      on: oneOf(["create", "list", "look", "relabel", "destroy"] as const),
+      effect: oneOf(EFFECTS),
+      skip: oneOf([0, 0, 1, 2] as const),
+      times: oneOf([1, 1, 2, 5] as const),
+    }),
+    weight: 14,
+  },
+  { arbitrary: only("lose_d1", "copy_d1", "copy_d1", "restore_d1", "hand_made"), weight: 3 },
+  {
+    arbitrary: fc.record({ do: fc.constant("skew" as const), seconds: oneOf([-180, -30, 45, 180] as const) }),
+    weight: 1,
+  },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("edit" as const),
+      which: fc.nat({ max: 3 }),
+      what: oneOf(["unmanaged", "other_installation", "bare", "sooner", "later"] as const),
+    }),
+    weight: 2,
+  },
+  { arbitrary: fc.record({ do: oneOf(["protect", "unprotect"] as const), which: fc.nat({ max: 3 }) }), weight: 2 },
+  { arbitrary: fc.record({ do: fc.constant("sibling" as const), act }), weight: 2 },
+);
+
+export const history: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 1, maxLength: 40, size: "max" });
+
+/** One step in one line. */
+export const tell = (one: Step): string => JSON.stringify(one).replaceAll('"', "");

@@ -1,0 +1,135 @@
+/** One mayfly, its real code, in one history: each request and each tick is an invocation that a mishap may meet. */
+import { env } from "cloudflare:workers";
+import { vi } from "vitest";
+import { readSweepConfig } from "../../src/config.ts";
+import { createApp } from "../../src/http/app.ts";
+import type { LogEvent } from "../../src/log.ts";
+import { createProviders } from "../../src/providers.ts";
+import type { SweepReport } from "../../src/reaper/report.ts";
+import { openSweep, runSweep, type World } from "../../src/world.ts";
+import { asD1, type Database } from "./database.ts";
+import { openInvocation, type Circumstances, type Invocation } from "./invocation.ts";
+import type { Clock, Provider } from "./provider.ts";
+import { bindingsOf } from "./settings.ts";
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+export interface Installation {
+  /** Undefined when the Worker died over it. */
+  send(circumstances: Circumstances, method: string, path: string, body?: unknown): Promise<Answer | undefined>;
+  /** What cron starts; null while another sweep runs. */
+  tick(circumstances: Circumstances): Promise<SweepReport | null | undefined>;
+}
+
+/** Longer than any call may take. */
+const TIME_OUT_MS = 30_000;
+
+export interface Surroundings {
+  readonly installation: string;
+  readonly clock: Clock;
+  readonly provider: Provider;
+  readonly database: Database;
+  readonly log: (event: LogEvent) => void;
+}
+
+/** What one invocation reaches of the outside: everything through `invocation`. */
+function worldOf(
+  { installation, clock, provider, log }: Surroundings,
+  isolate: Isolate,
+  invocation: Invocation,
+): World {
+  const timeOut = async (signal: AbortSignal | null | undefined): Promise<never> => {
+    clock.now += TIME_OUT_MS;
+    // Timers are fake: it is now that they have run out.
+    vi.advanceTimersByTime(TIME_OUT_MS);
+    throw signal?.reason ?? new Error("a call without a time-out");
+  };
+  return {
+    now: () => clock.now,
+    newUid: () => `00000000-0000-4000-8000-${String(++isolate.uids.count).padStart(12, "0")}`,
+    randomBytes: (count) => new Uint8Array(count).fill(++isolate.uids.count),
+    log,
+    sleep: async (milliseconds) => {
+      clock.now += milliseconds;
+    },
+    openProvider: (config, meter) =>
+      isolate.openProvider(config, {
+        now: () => clock.now,
+        fetch: (input, init) => {
+          meter.fetches += 1;
+          const request = new Request(input, init);
+          return invocation.cross(
+            "provider",
+            () => provider.call(request, installation),
+            () => timeOut(init.signal),
+          );
+        },
+      }),
+  };
+}
+
+/** What outlives an invocation, and not a death. */
+interface Isolate {
+  readonly openProvider: ReturnType<typeof createProviders>;
+  readonly uids: { count: number };
+}
+
+const refused = async (): Promise<never> => {
+  throw new Error("D1_ERROR: the simulation refuses");
+};
+
+/** `uids` is shared by all installations of a history, as chance is. */
+export function openInstallation(surroundings: Surroundings, uids: { count: number }): Installation {
+  let isolate: Isolate = { openProvider: createProviders(), uids };
+  const bindings = bindingsOf(surroundings.installation);
+  const { database } = surroundings;
+
+  async function live<T>(
+    circumstances: Circumstances,
+    act: (world: World, bindings: Env) => Promise<T>,
+  ): Promise<T | undefined> {
+    const invocation = openInvocation(circumstances);
+    const DB = asD1(
+      {
+        rows: (statement) => invocation.cross("d1", () => database.rows(statement), refused),
+        batch: (statements) => invocation.cross("d1", () => database.batch(statements), refused),
+      },
+      env.DB,
+    );
+    const world = worldOf(surroundings, isolate, invocation);
+    const result = await invocation.run(() => act(world, { ...bindings, DB }));
+    if (result === undefined) isolate = { openProvider: createProviders(), uids };
+    return result;
+  }
+
+  return {
+    send: (circumstances, method, path, body) =>
+      live(circumstances, async (world, own) => {
+        const later: Promise<unknown>[] = [];
+        const context = {
+          waitUntil: (promise: Promise<unknown>) => void later.push(promise),
+          passThroughOnException: () => {},
+          props: {},
+        };
+        const init = {
+          method,
+          headers: { Authorization: `Bearer ${own.ADMIN_TOKEN}` },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        };
+        const response = await createApp(world).request(path, init, own, context);
+        // A failure that waits there has been answered; here it counts that all of it is over.
+        await Promise.allSettled(later);
+        return { status: response.status, text: await response.text() };
+      }),
+    tick: (circumstances) =>
+      live(circumstances, (world, own) =>
+        runSweep(world, openSweep(world, readSweepConfig(own), own.DB, world.now()), {
+          startedBy: "cron",
+          dryRun: false,
+        }),
+      ),
+  };
+}

@@ -1,0 +1,105 @@
+/** I1: how many good ticks each machine of ours lives on past its end, which is to be few. */
+import * as z from "zod";
+import { sql } from "../../src/store/db.ts";
+import type { ServerState } from "../simulator/simulator.ts";
+import type { Books } from "./books.ts";
+import type { Database } from "./database.ts";
+import { CAPACITY, MAX_AGE, RECONCILES, RECOVERY } from "./settings.ts";
+import { createdAt, isProtected, labelEnd, uidOf } from "./truth.ts";
+
+const liveRow = z.object({
+  uid: z.string(),
+  owner: z.string(),
+  phase: z.string(),
+  expires_at: z.number(),
+  label_expires_at: z.number().nullable(),
+  max_until: z.number(),
+  next_try_at: z.number().nullable(),
+  delete_accepted_at: z.number().nullable(),
+  missing_since: z.number().nullable(),
+  mismatched_since: z.number().nullable(),
+});
+export type LiveRow = z.infer<typeof liveRow>;
+
+const LIVE = sql(
+  `SELECT uid, owner, phase, expires_at, label_expires_at, max_until, next_try_at, delete_accepted_at, missing_since, mismatched_since
+   FROM machines WHERE phase IN ('requested', 'active', 'destroying')`,
+);
+
+export const liveRows = async (database: Database): Promise<Map<string, LiveRow>> =>
+  new Map(
+    z
+      .array(liveRow)
+      .parse(await database.rows(LIVE))
+      .map((row) => [row.uid, row]),
+  );
+
+/**
+ * From when on a machine has no right to live: by its row and label. Without a row by its label, or, where `isLost`, because D1
+ * was, by its age too.
+ */
+export function dueAt(server: ServerState, row: LiveRow | undefined, isLost: boolean): number {
+  if (row === undefined) return Math.max(isLost ? createdAt(server) + MAX_AGE + 1 : 0, labelEnd(server));
+  if (row.phase === "destroying") return row.expires_at;
+  return Math.min(Math.max(row.expires_at, labelEnd(server)), row.max_until);
+}
+
+/**
+ * How a tick went: `good`, D1 and provider answered all of it; `blind`, the provider did and D1 nothing at all; `bad`, anything
+ * else, of which nothing is promised.
+ */
+export type Quality = "good" | "blind" | "bad";
+
+export function createOverstay(books: Books) {
+  const ticksPast = new Map<number, number>();
+
+  /** Looks at what is left after a tick that began at `now`. */
+  return function afterTick(
+    servers: readonly ServerState[],
+    rowsBefore: ReadonlyMap<string, LiveRow>,
+    rows: ReadonlyMap<string, LiveRow>,
+    now: number,
+    quality: Quality,
+  ): void {
+    if (quality === "bad") return;
+    const ends = servers.map((server) => {
+      const row = rows.get(uidOf(server));
+      // D1's word cannot be asked for: then it is the latest that any row could say.
+      const due = quality === "good" ? dueAt(server, row, isLost(books)) : dueAt(server, undefined, true);
+      return { server, row, isDue: now >= due && !isProtected(server) };
+    });
+    const backlog = ends.filter(({ isDue }) => isDue).length;
+    const most = Math.ceil(backlog / CAPACITY) + 1;
+    for (const { server, row, isDue } of ends) {
+      const before = rowsBefore.get(uidOf(server));
+      const isExcused = [before, row].some((one) => isRecovering(one, now, books.struckAt));
+      if (isDue && quality === "good" && books.hit.size > 0 && isPlain(before) && now >= dueAt(server, before, true))
+        books.broken.push(`I8: server ${server.id} outlived a tick in which others alone failed`);
+      if (!isDue && quality === "good") ticksPast.delete(server.id);
+      else if (isDue && !isExcused) ticksPast.set(server.id, (ticksPast.get(server.id) ?? 0) + 1);
+      const past = ticksPast.get(server.id) ?? 0;
+      books.longestOverstay = Math.max(books.longestOverstay, past);
+      if (past >= most) books.broken.push(`I1: server ${server.id} lives after ${past} good ticks past its end`);
+    }
+  };
+}
+
+/** Whether nothing but its end concerns a machine, so that the first tick past it ends it. */
+const isPlain = (row: LiveRow | undefined): boolean =>
+  row?.phase === "active" &&
+  [row.next_try_at, row.delete_accepted_at, row.missing_since, row.mismatched_since].every((mark) => mark === null);
+
+/** Whether an item is still left alone for what went wrong before; that takes a while, and no longer. */
+function isRecovering(row: LiveRow | undefined, now: number, struckAt: number): boolean {
+  if (now >= struckAt + RECOVERY) return false;
+  if (row === undefined) return true;
+  const { next_try_at, delete_accepted_at, missing_since, mismatched_since } = row;
+  return (next_try_at ?? 0) > now || delete_accepted_at !== null || missing_since !== null || mismatched_since !== null;
+}
+
+/**
+ * Whether a machine may be without its row: D1 lost it, or a list hid the machine for longer than a create has and its row was
+ * given up. Until the sweep rebuilds rows from labels, such a one is ended by its age.
+ */
+export const isLost = ({ strikes }: Pick<Books, "strikes">): boolean =>
+  !RECONCILES && (strikes.has("d1_changed") || strikes.has("hidden_20m"));

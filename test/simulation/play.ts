@@ -1,0 +1,166 @@
+/** Plays a history, checks the promises at each step, lets it run quiet, and checks what is left. */
+import { env } from "cloudflare:workers";
+import { vi } from "vitest";
+import { perform, sweepOnce, type Scene } from "./acts.ts";
+import { strike, type Books } from "./books.ts";
+import type { ServerState } from "../simulator/simulator.ts";
+import { become, copyOf, newDatabase, type Copy } from "./copies.ts";
+import type { Database } from "./database.ts";
+import type { Act, Step } from "./history.ts";
+import { openInstallation } from "./installation.ts";
+import type { Circumstances, Mishap } from "./invocation.ts";
+import { createOverstay, liveRows, type Quality } from "./overstay.ts";
+import { openPeople, type Edit } from "./people.ts";
+import { openProvider } from "./provider.ts";
+import { endQuietly } from "./quiet.ts";
+import { MINUTE, NOW, SIBLING } from "./settings.ts";
+import { inTurn } from "./turns.ts";
+import { isOf, labelEnd, uidOf } from "./truth.ts";
+
+/** A promise that did not hold. */
+export class Broken extends Error {
+  override readonly name = "Broken";
+}
+
+export async function play(database: Database, steps: readonly Step[], books: Books): Promise<void> {
+  vi.clearAllTimers();
+  const ours = env.INSTALLATION;
+  const clock = { now: NOW, skew: 0 };
+  const provider = openProvider(clock, books);
+  const uids = { count: 0 };
+  const open = (installation: string) =>
+    openInstallation({ installation, clock, provider, database, log: (event) => void books.logs.push(event) }, uids);
+  const scene: Scene = { books, clock, provider, database, mayfly: open(ours), installation: ours };
+  const sibling: Scene = { ...scene, mayfly: open(SIBLING), installation: SIBLING };
+  const people = openPeople(provider, ours);
+  const afterTick = createOverstay(books);
+  let copy: Copy | null = null;
+  let siblings = newDatabase(NOW);
+  await become(database, newDatabase(NOW));
+
+  const circumstances = (mishap: Mishap | null): Circumstances => ({
+    mishap,
+    onStrike: ({ what }) => {
+      if (what === "d1_refuses" || what === "d1_down") books.isD1Refusing = true;
+      books.wide.add(what);
+      strike(books, what, clock.now);
+    },
+  });
+  const ourServers = () => provider.simulator.state().servers.filter((server) => isOf(server, ours));
+
+  async function tick(mishap: Mishap | null): Promise<void> {
+    const { now } = clock;
+    books.wide.clear();
+    books.hit.clear();
+    const rowsBefore = await liveRows(database);
+    const report = await sweepOnce(scene, circumstances(mishap));
+    const isOver = report !== null && report !== undefined && books.struckAt <= clock.now;
+    const quality = isOver ? qualityOf(books, mishap) : "bad";
+    // One bad item stops nothing (I8): of all others the same is promised.
+    const spared = ourServers().filter(({ id }) => !books.hit.has(id));
+    afterTick(spared, rowsBefore, await liveRows(database), now, quality);
+  }
+
+  /** What only a row knew is not known any more, and what is told from now on is what the labels tell. */
+  function forget(): void {
+    for (const server of ourServers()) {
+      const uid = uidOf(server);
+      books.told.set(uid, Math.min(books.told.get(uid) ?? Infinity, labelEnd(server)));
+    }
+    books.lengthened.clear();
+    strike(books, "d1_changed", clock.now);
+  }
+
+  /** A later end, written by hand, counts while the row has nothing to write there itself; a sooner one is outvoted by the row. */
+  async function noteEdit(edited: ServerState, what: Edit): Promise<void> {
+    const uid = uidOf(edited);
+    const row = (await liveRows(database)).get(uid);
+    const isOpen = row !== undefined && row.expires_at > clock.now && row.label_expires_at === row.expires_at;
+    const after = ourServers().find(({ id }) => id === edited.id);
+    if (what === "sooner") books.lengthened.delete(uid);
+    else if (what === "later" && after && isOpen) books.lengthened.set(uid, labelEnd(after));
+  }
+
+  async function take(step: Step): Promise<void> {
+    switch (step.do) {
+      case "tick":
+        clock.now += MINUTE;
+        return tick(step.mishap);
+      case "create":
+      case "renew":
+      case "destroy":
+      case "list":
+        await perform(scene, step, circumstances(step.mishap));
+        return;
+      case "minutes":
+        for (let minute = 0; minute < step.count; minute++) {
+          clock.now += MINUTE;
+          await tick(null);
+        }
+        return;
+      case "together": {
+        const { first, second, order, mishap } = step;
+        const one = (act: Act, own: Mishap | null) => async (turn: () => Promise<void>) => {
+          await perform(scene, act, { ...circumstances(own), turn });
+        };
+        return inTurn(order, [one(first, mishap), one(second, null)]);
+      }
+      case "pass":
+        clock.now += step.minutes * MINUTE;
+        return;
+      case "fault":
+        return provider.fault(step);
+      case "lose_d1":
+        forget();
+        return become(database, newDatabase(clock.now));
+      case "copy_d1":
+        copy = await copyOf(database);
+        return;
+      case "restore_d1":
+        if (copy === null) return;
+        forget();
+        return become(database, copy);
+      case "skew":
+        clock.skew = step.seconds * 1000;
+        return;
+      case "hand_made":
+        return people.makeByHand();
+      case "edit": {
+        const edited = await people.edit(step.which, step.what, clock.now);
+        if (edited !== undefined) await noteEdit(edited, step.what);
+        strike(books, "edit", clock.now);
+        return;
+      }
+      case "protect":
+      case "unprotect":
+        await people.protect(step.which, step.do === "protect");
+        strike(books, "protection", clock.now);
+        return;
+      case "sibling": {
+        const mine = await copyOf(database);
+        await become(database, siblings);
+        await perform(sibling, step.act, circumstances(null));
+        siblings = await copyOf(database);
+        return become(database, mine);
+      }
+    }
+  }
+
+  const check = () => {
+    const [first] = books.broken;
+    if (first !== undefined) throw new Broken(first);
+  };
+  for (const step of steps) {
+    await take(step);
+    books.isD1Refusing = false;
+    check();
+  }
+  provider.heal();
+  await endQuietly({ scene, clock, people, tick: () => tick(null), ourServers, check });
+}
+
+function qualityOf({ wide, hit }: Books, mishap: Mishap | null): Quality {
+  if (wide.size === 0) return "good";
+  const isD1Down = mishap?.what === "d1_down" && mishap.at === 0 && wide.size === 1;
+  return isD1Down && hit.size === 0 ? "blind" : "bad";
+}

@@ -1,0 +1,112 @@
+/** The simulated provider as one history meets it: on the history's clock, with faults that are counted as they strike. */
+import { ConnectionDropped, createSimulator, type Fault } from "../simulator/simulator.ts";
+import { strike, type Books } from "./books.ts";
+import type { ProviderFault } from "./history.ts";
+import { watchCall } from "./watch.ts";
+
+/** Unix milliseconds, and how far the provider's clock is ahead of it. */
+export interface Clock {
+  now: number;
+  skew: number;
+}
+
+const CALLS: Record<ProviderFault["on"], { method: string; path: string }> = {
+  create: { method: "POST", path: "^/v1/servers$" },
+  list: { method: "GET", path: "^/v1/servers$" },
+  look: { method: "GET", path: "^/v1/servers/\\d+$" },
+  relabel: { method: "PUT", path: "^/v1/servers/\\d+$" },
+  destroy: { method: "DELETE", path: "^/v1/servers/\\d+$" },
+};
+
+const EFFECTS: Record<ProviderFault["effect"], Fault> = {
+  cut_before: { drop: "before" },
+  cut_after: { drop: "after" },
+  conflict: { status: 409 },
+  resource_unavailable: { status: 412 },
+  locked: { status: 423 },
+  rate_limited: { status: 429 },
+  unauthorized: { status: 401 },
+  server_error: { status: 500 },
+  unavailable: { status: 503 },
+  hidden_1m: { hide_from_list_seconds: 60 },
+  hidden_20m: { hide_from_list_seconds: 1200 },
+  action_error: { action_error: true },
+};
+
+/** Whoever meets one of these need not try the next machine. */
+const CONCERNS_ALL = new Set(["rate_limited", "unauthorized"]);
+
+/** What a call takes on our clock. */
+const CALL_MS = 100;
+
+/** What a person lets pass before the next try. */
+const BREATH_MS = 5000;
+/** More than all faults of a history last. */
+const MOST_TRIES = 200;
+
+export type Provider = ReturnType<typeof openProvider>;
+
+export function openProvider(clock: Clock, books: Books) {
+  const simulator = createSimulator({ now: () => clock.now + clock.skew });
+  const installed: { name: string; fault: Fault; hits: number }[] = [];
+
+  /** Counts what has struck by now; `id` is the one machine that the call was about. */
+  function countHits(id: number | null): void {
+    const { faults } = simulator.state();
+    for (const [index, known] of installed.entries()) {
+      const { after = 0, times = 1 } = known.fault;
+      const hits = Math.min(Math.max((faults[index]?.seen ?? 0) - after, 0), times);
+      if (hits === known.hits) continue;
+      // What hides a machine is at work until it is shown again.
+      const lasts = (known.fault.hide_from_list_seconds ?? 0) * 1000;
+      strike(books, known.name, clock.now + lasts, hits - known.hits);
+      known.hits = hits;
+      if (id !== null && !CONCERNS_ALL.has(known.name)) books.hit.add(id);
+      else books.wide.add(known.name);
+    }
+  }
+
+  return {
+    simulator,
+    fault({ on, effect, skip, times }: ProviderFault): void {
+      const fault = { ...CALLS[on], ...EFFECTS[effect], after: skip, times };
+      simulator.fault(fault);
+      installed.push({ name: effect, fault, hits: 0 });
+    },
+    heal(): void {
+      simulator.clearFaults();
+      installed.length = 0;
+    },
+    /** A person's call, who tries until it is done. */
+    async byHand(method: string, path: string, body: unknown): Promise<void> {
+      const url = `https://api.hetzner.cloud/v1${path}`;
+      for (let tries = 0; tries < MOST_TRIES; tries++) {
+        const headers = { Authorization: "Bearer a-person" };
+        const request = new Request(url, { method, headers, body: JSON.stringify(body) });
+        const answer = await simulator.fetch(request).catch(notCut);
+        countHits(null);
+        if (answer?.ok) return;
+        clock.now += BREATH_MS;
+      }
+      throw new Error(`a person could not ${method} ${path}`);
+    },
+    /** A call that an installation sends. */
+    async call(request: Request, installation: string): Promise<Response> {
+      clock.now += CALL_MS;
+      const seen = watchCall(simulator, books, clock, request, installation);
+      try {
+        const response = await simulator.fetch(request);
+        books.trace.push(`${request.method} ${new URL(request.url).pathname} ${response.status}`);
+        return response;
+      } finally {
+        seen();
+        const [, id] = /\/servers\/(\d+)/.exec(request.url) ?? [];
+        if (installed.length > 0) countHits(id === undefined ? null : Number(id));
+      }
+    },
+  };
+}
+
+function notCut(error: unknown): undefined {
+  if (!(error instanceof ConnectionDropped)) throw error;
+}

@@ -1,0 +1,88 @@
+/** The end of a history: nothing goes wrong any more, and everything of ours must come to its end and leave nothing behind. */
+import { env } from "cloudflare:workers";
+import { LABEL } from "../../src/machine/labels.ts";
+import type { ServerState } from "../simulator/simulator.ts";
+import type { Scene } from "./acts.ts";
+import { strike } from "./books.ts";
+import { copyOf } from "./copies.ts";
+import { dueAt, isLost, liveRows } from "./overstay.ts";
+import type { openPeople } from "./people.ts";
+import type { Clock } from "./provider.ts";
+import { CANARY, MINUTE, RECONCILES, RECOVERY } from "./settings.ts";
+import { isProtected, labelEnd, labelsOf, uidOf } from "./truth.ts";
+
+interface Stage {
+  readonly scene: Scene;
+  readonly clock: Clock;
+  readonly people: ReturnType<typeof openPeople>;
+  readonly tick: () => Promise<void>;
+  readonly ourServers: () => ServerState[];
+  /** Throws what is broken. */
+  readonly check: () => void;
+}
+
+export async function endQuietly(stage: Stage): Promise<void> {
+  const { scene, clock, people, ourServers, check } = stage;
+  const { books, database } = scene;
+  await minutes(stage, RECOVERY / MINUTE + 3);
+  if (RECONCILES) await checkOwned(stage);
+  await outlive(stage);
+  if (ourServers().some(isProtected)) {
+    await people.unprotectAll();
+    strike(books, "protection", clock.now);
+    await minutes(stage, RECOVERY / MINUTE + 3);
+    await outlive(stage);
+  }
+  // Two looks, each after the longest wait, and a row without its machine is over.
+  for (let minute = 0; minute < (2 * RECOVERY) / MINUTE && (await liveRows(database)).size > 0; minute++)
+    await minutes(stage, 1);
+
+  for (const { id } of ourServers()) books.broken.push(`I1: server ${id} of ours is left at the end`);
+  for (const [uid, { phase }] of await liveRows(database)) books.broken.push(`row ${uid} is ${phase} for ever`);
+  for (const id of people.changed()) books.broken.push(`I2: foreign server ${id} is not what it was`);
+  const kept = JSON.stringify([[...(await copyOf(database))], books.logs]);
+  for (const secret of [CANARY, env.HCLOUD_TOKEN])
+    if (kept.includes(secret)) books.broken.push(`I7: ${secret} is in the log or in D1`);
+  check();
+}
+
+/** Minutes with a tick each. */
+async function minutes({ clock, tick, check }: Stage, count: number): Promise<void> {
+  for (let minute = 0; minute < count; minute++) {
+    clock.now += MINUTE;
+    await tick();
+    check();
+  }
+}
+
+/** From end to end, because between them nothing happens; at each one a few minutes. */
+async function outlive(stage: Stage): Promise<void> {
+  const { scene, clock, ourServers } = stage;
+  for (let round = 0; round < MOST_ENDS; round++) {
+    await minutes(stage, 4);
+    const rows = await liveRows(scene.database);
+    const held = new Set(ourServers().filter(isProtected).map(uidOf));
+    const free = ourServers().filter((server) => !isProtected(server));
+    const ends = free.map((server) => dueAt(server, rows.get(uidOf(server)), isLost(scene.books)));
+    // What is held is tried for ever.
+    for (const { uid, expires_at, next_try_at } of rows.values())
+      if (!held.has(uid)) ends.push(expires_at, next_try_at ?? 0);
+    const next = Math.min(...ends.filter((end) => end > clock.now));
+    if (next === Infinity) return;
+    clock.now = next;
+  }
+  scene.books.broken.push("I1: the ends of a history never end");
+}
+
+/** More than any history has. */
+const MOST_ENDS = 100;
+
+/** I5: every live machine has a row, with its owner and at least the lease that its label tells. */
+async function checkOwned({ scene, ourServers }: Stage): Promise<void> {
+  const rows = await liveRows(scene.database);
+  for (const server of ourServers()) {
+    const row = rows.get(uidOf(server));
+    const isRight = row?.owner === labelsOf(server)[LABEL.owner] && dueAt(server, row, false) >= labelEnd(server);
+    if (!isRight) scene.books.broken.push(`I5: server ${server.id} of ours has no row of its owner and lease`);
+  }
+}

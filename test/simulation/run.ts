@@ -1,0 +1,64 @@
+/** Many histories from one seed, and what is to be said of them. */
+import fc from "fast-check";
+import { vi } from "vitest";
+import { openBooks, type Books } from "./books.ts";
+import type { Database } from "./database.ts";
+import { history, tell } from "./history.ts";
+import type { Transaction } from "./sim-db.ts";
+import type { Order, Result, Tally } from "./order.ts";
+import { play } from "./play.ts";
+
+export async function runHistories(
+  database: Database,
+  { seed, runs, path }: Order,
+  transaction: Transaction = (act) => act(),
+): Promise<Result> {
+  const tally: Tally = { histories: 0, ticks: 0, answers: 0, born: 0, died: 0, longestOverstay: 0, strikes: {} };
+  const property = fc.asyncProperty(history, async (steps) => {
+    const books = openBooks();
+    try {
+      await transaction(() => withFakeTimers(() => play(database, steps, books)));
+    } finally {
+      add(tally, books);
+    }
+  });
+  const details = await fc.check(property, {
+    seed,
+    numRuns: runs,
+    ...(path === undefined ? {} : { path, endOnFailure: true }),
+  });
+  return { tally, failure: details.failed ? failureOf(details) : null };
+}
+
+/** An isolate may hold ten thousand timers, and each call that a death leaves hanging keeps one. */
+export async function withFakeTimers(act: () => Promise<void>): Promise<void> {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    await act();
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
+function add(tally: Tally, books: Books): void {
+  tally.histories += 1;
+  tally.ticks += books.ticks;
+  tally.answers += books.answers;
+  tally.born += books.born.size;
+  tally.died += books.died;
+  tally.longestOverstay = Math.max(tally.longestOverstay, books.longestOverstay);
+  for (const [what, times] of books.strikes) tally.strikes[what] = (tally.strikes[what] ?? 0) + times;
+}
+
+type Details = fc.RunDetails<[Parameters<typeof tell>[0][]]>;
+
+function failureOf({ counterexample, counterexamplePath, errorInstance, seed, numShrinks }: Details): string {
+  const steps = counterexample?.[0] ?? [];
+  const why = errorInstance instanceof Error ? (errorInstance.stack ?? errorInstance.message) : "nothing was thrown";
+  return [
+    why,
+    `after ${numShrinks} shrinks the history is`,
+    ...steps.map((step, index) => `${String(index + 1).padStart(3)} ${tell(step)}`),
+    `again: npm run simulate -- --seed ${seed} --path ${counterexamplePath}`,
+  ].join("\n");
+}

@@ -1,0 +1,29 @@
+/** What the histories run under. */
+import { env } from "cloudflare:workers";
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const NOW = Date.UTC(2026, 10, 30, 12);
+
+/** Shorter than by default, so that a history reaches it. */
+export const MAX_AGE = 4 * HOUR;
+export const LAUNCH_DEADLINE = 15 * MINUTE;
+/** As far as the provider's clock goes from ours. */
+export const MOST_SKEW = 3 * MINUTE;
+/** The longest that a failed item is left alone for, and the tick after it. */
+export const RECOVERY = 16 * MINUTE;
+/** At least so many machines die in one tick of a free plan. */
+export const CAPACITY = 30;
+
+/** Must never be seen outside the provider. */
+export const CANARY = "canary-cloud-init-5d0c";
+export const SIBLING = "sibling-installation-2";
+
+export const bindingsOf = (installation: string): Env =>
+  Object.assign({}, env, { INSTALLATION: installation, MAX_AGE: "4h", LAUNCH_DEADLINE: "15m" });
+
+/**
+ * Whether the sweep rebuilds rows from labels. Until then a machine without a live row is ended by `MAX_AGE` alone, and a
+ * tombstone's too.
+ */
+export const RECONCILES = false;

@@ -1,0 +1,64 @@
+/** Each call that mayfly sends, held against the truth of that moment: I2 and I4, and I3 after it. */
+import { LABEL } from "../../src/machine/labels.ts";
+import type { Simulator, ServerState } from "../simulator/simulator.ts";
+import type { Books } from "./books.ts";
+import type { Clock } from "./provider.ts";
+import { HOUR, LAUNCH_DEADLINE, MAX_AGE, MOST_SKEW } from "./settings.ts";
+import { isOf, keyOf, labelEnd, labelsOf, uidOf } from "./truth.ts";
+
+/** Labels hold whole seconds. */
+const LABEL_GRAIN = 1000;
+
+/** Looks at a call before it takes effect; what it answers looks at what has become of it. */
+export function watchCall(
+  simulator: Simulator,
+  books: Books,
+  clock: Clock,
+  request: Request,
+  installation: string,
+): () => void {
+  if (request.method === "GET") return () => {};
+  const before = simulator.state().servers;
+  const { pathname } = new URL(request.url);
+  const id = Number(/^\/v1\/servers\/(\d+)/.exec(pathname)?.[1]);
+  const server = before.find((one) => one.id === id);
+  if (server !== undefined) {
+    const what = `${request.method} of server ${id} (${keyOf(server)})`;
+    if (!isOf(server, installation)) books.broken.push(`I2: ${what}, which is not ours`);
+    else if (request.method === "DELETE" && !mayDie(server, books, clock.now))
+      books.broken.push(`I4: ${what} at ${time(clock.now)}, though its end is ${time(endOf(server, books))}`);
+  }
+  return () => {
+    const after = simulator.state().servers;
+    for (const one of after) if (!before.some((old) => old.id === one.id)) books.born.set(one.id, clock.now);
+    books.died += before.filter((old) => !after.some((one) => one.id === old.id)).length;
+    if (request.method === "POST") checkDoubles(after, books);
+  };
+}
+
+/** I3: one (owner, name) of one installation is one machine. */
+function checkDoubles(servers: readonly ServerState[], books: Books): void {
+  const seen = new Set<string>();
+  for (const server of servers) {
+    const labels = labelsOf(server);
+    if (labels[LABEL.managed] !== "true") continue;
+    const key = `${labels[LABEL.installation]} ${keyOf(server)}`;
+    if (seen.has(key)) books.broken.push(`I3: two servers are ${key}`);
+    seen.add(key);
+  }
+}
+
+/** The end that was promised; while no row can be asked an hour past the label's is enough. */
+function endOf(server: ServerState, { told, lengthened, isD1Refusing }: Books): number {
+  const end = Math.max(told.get(uidOf(server)) ?? labelEnd(server), lengthened.get(uidOf(server)) ?? 0);
+  return isD1Refusing ? Math.min(end, labelEnd(server) + HOUR) : end;
+}
+
+function mayDie(server: ServerState, books: Books, now: number): boolean {
+  if (books.asked.has(uidOf(server)) || books.asking.has(keyOf(server))) return true;
+  const age = now - (books.born.get(server.id) ?? now);
+  const isNotLaunched = server.status !== "running" && age >= LAUNCH_DEADLINE;
+  return now >= endOf(server, books) - LABEL_GRAIN || isNotLaunched || age > MAX_AGE + MOST_SKEW;
+}
+
+const time = (ms: number): string => new Date(ms).toISOString().slice(11, 19);
