@@ -10,7 +10,7 @@ import type { Item, PhaseReport } from "./report.ts";
 /** As many as one list call can answer for. */
 const BATCH = 50;
 /** What a batch still writes after its reads, however large it is. */
-const RECORDS = 8;
+const RECORDS = 9;
 
 /** What is to become of a due row, and then what became of it. */
 interface Case {
@@ -58,8 +58,13 @@ async function expireBatch(
 
   const cases = await proveGone(deps, tried);
   const those = (test: (one: Case) => boolean) => cases.filter(test).map(({ row }) => row.uid);
+  // Its label promises a later end than a row that was set back, or edited: from here on the row promises it, too.
+  const promised = cases.filter(({ row, machine, reason }) => reason === "live" && endOf(row, machine) > row.expiresAt);
+  await table.promise(
+    promised.map(({ row, machine }) => ({ uid: row.uid, from: row.expiresAt, to: endOf(row, machine) })),
+  );
   const undone = cases.filter(
-    ({ act, outcome }) => act !== "disown" && outcome !== "destroyed" && outcome !== "remaining",
+    (one) => one.act !== "disown" && !["destroyed", "remaining"].includes(one.outcome) && !promised.includes(one),
   );
   await table.retryLater(undone.map((one) => toTry(one, now)));
   await table.note(
@@ -168,11 +173,11 @@ async function destroyAll({ driver, budget, mayGoOn }: PhaseDeps, judged: readon
 
 const isDoomed = (one: Case): one is Case & { machine: Machine } => one.act === "destroy" && one.machine !== null;
 
-/** A row with a later end waits for it, one that is being created is looked for at each tick; else: less and less often. */
-function toTry({ row, machine, outcome, reason }: Case, now: number) {
+/** One that is being created, or whose renewal was quicker, is looked for at each tick; else: less and less often. */
+function toTry({ row, outcome, reason }: Case, now: number) {
   const failed = outcome !== "kept";
   const backOff = now + backOffMs(reason === "unreadable" ? 0 : row.attempts);
-  const wait = reason === "live" ? endOf(row, machine) : reason === "not_seen_yet" ? now : backOff;
+  const wait = reason === "live" || reason === "not_seen_yet" ? now : backOff;
   return { uid: row.uid, expiresAt: row.expiresAt, error: failed ? reason : null, nextTryAt: wait, failed };
 }
 

@@ -26,6 +26,19 @@ export function createMachineLeases(db: Sql, fenced: string) {
     keep: (uid: string, now: number, until: number, requestId: string): Promise<MachineRow | null> =>
       move(uid, now, until, "", "kept", requestId),
 
+    /** Moves ends later to what labels promise. Guarded by the end as it was read, and by nobody having ended it. */
+    async promise(ends: readonly { uid: string; from: number; to: number }[]): Promise<void> {
+      if (ends.length === 0) return;
+      await db.rows(
+        sql(
+          `UPDATE machines SET expires_at = promised.value ->> 'to', label_expires_at = promised.value ->> 'to'
+           FROM json_each(?1) AS promised WHERE uid = promised.value ->> 'uid' AND expires_at = promised.value ->> 'from'
+             AND promised.value ->> 'to' <= max_until AND phase IN ('requested', 'active')${fenced}`,
+          JSON.stringify(ends),
+        ),
+      );
+    },
+
     /**
      * What was last written to a machine's label. Not guarded by the lease as it is: a late writer may have overwritten a newer
      * label, and only if that is remembered does settle write it anew.

@@ -4,7 +4,7 @@ import { sql } from "../../src/store/db.ts";
 import type { ServerState } from "../simulator/simulator.ts";
 import type { Books } from "./books.ts";
 import type { Database } from "./database.ts";
-import { CAPACITY, MAX_AGE, RECONCILES, RECOVERY } from "./settings.ts";
+import { CAPACITY, MAX_AGE, RECOVERY } from "./settings.ts";
 import { createdAt, isProtected, labelEnd, uidOf } from "./truth.ts";
 
 const liveRow = z.object({
@@ -35,11 +35,11 @@ export const liveRows = async (database: Database): Promise<Map<string, LiveRow>
   );
 
 /**
- * From when on a machine has no right to live: by its row and label. Without a row by its label, or, where `isLost`, because D1
- * was, by its age too.
+ * From when on a machine has no right to live: by its row and label. Without a row by its age and label: it is to have a row soon
+ * (I5), and that is what its lease then goes by.
  */
-export function dueAt(server: ServerState, row: LiveRow | undefined, isLost: boolean): number {
-  if (row === undefined) return Math.max(isLost ? createdAt(server) + MAX_AGE + 1 : 0, labelEnd(server));
+export function dueAt(server: ServerState, row: LiveRow | undefined): number {
+  if (row === undefined) return Math.max(createdAt(server) + MAX_AGE + 1, labelEnd(server));
   if (row.phase === "destroying") return row.expires_at;
   return Math.min(Math.max(row.expires_at, labelEnd(server)), row.max_until);
 }
@@ -65,7 +65,7 @@ export function createOverstay(books: Books) {
     const ends = servers.map((server) => {
       const row = rows.get(uidOf(server));
       // D1's word cannot be asked for: then it is the latest that any row could say.
-      const due = quality === "good" ? dueAt(server, row, isLost(books)) : dueAt(server, undefined, true);
+      const due = quality === "good" ? dueAt(server, row) : dueAt(server, undefined);
       return { server, row, isDue: now >= due && !isProtected(server) };
     });
     const backlog = ends.filter(({ isDue }) => isDue).length;
@@ -73,7 +73,7 @@ export function createOverstay(books: Books) {
     for (const { server, row, isDue } of ends) {
       const before = rowsBefore.get(uidOf(server));
       const isExcused = [before, row].some((one) => isRecovering(one, now, books.struckAt));
-      if (isDue && quality === "good" && books.hit.size > 0 && isPlain(before) && now >= dueAt(server, before, true))
+      if (isDue && quality === "good" && books.hit.size > 0 && isPlain(before) && now >= dueAt(server, before))
         books.broken.push(`I8: server ${server.id} outlived a tick in which others alone failed`);
       if (!isDue && quality === "good") ticksPast.delete(server.id);
       else if (isDue && !isExcused) ticksPast.set(server.id, (ticksPast.get(server.id) ?? 0) + 1);
@@ -96,10 +96,3 @@ function isRecovering(row: LiveRow | undefined, now: number, struckAt: number): 
   const { next_try_at, delete_accepted_at, missing_since, mismatched_since } = row;
   return (next_try_at ?? 0) > now || delete_accepted_at !== null || missing_since !== null || mismatched_since !== null;
 }
-
-/**
- * Whether a machine may be without its row: D1 lost it, or a list hid the machine for longer than a create has and its row was
- * given up. Until the sweep rebuilds rows from labels, such a one is ended by its age.
- */
-export const isLost = ({ strikes }: Pick<Books, "strikes">): boolean =>
-  !RECONCILES && (strikes.has("d1_changed") || strikes.has("hidden_20m"));

@@ -3,7 +3,6 @@ import { LABEL } from "../../src/machine/labels.ts";
 import type { ServerState } from "../simulator/simulator.ts";
 import type { Step } from "./history.ts";
 import type { Provider } from "./provider.ts";
-import { KNOWN } from "./known.ts";
 import { HOUR } from "./settings.ts";
 import { isOf, labelsOf } from "./truth.ts";
 
@@ -20,7 +19,6 @@ const EDITS: Record<Edit, (labels: Record<string, string>, now: number) => Recor
 export function openPeople({ simulator, byHand }: Pick<Provider, "simulator" | "byHand">, ours: string) {
   const serversNow = () => simulator.state().servers;
   const handMade: ServerState["id"][] = [];
-  const lengthened = new Set<ServerState["id"]>();
   const foreign = new Map<number, string>();
 
   const pick = (which: number): ServerState | undefined => {
@@ -47,8 +45,6 @@ export function openPeople({ simulator, byHand }: Pick<Provider, "simulator" | "
     async edit(which: number, what: Edit, now: number): Promise<ServerState | undefined> {
       const server = pick(which);
       if (server === undefined) return undefined;
-      if (what === "later") lengthened.add(server.id);
-      if (KNOWN.labelMovedBack && what === "sooner" && lengthened.has(server.id)) return undefined;
       await byHand("PUT", `/servers/${server.id}`, { labels: EDITS[what](labelsOf(server), now) });
       if (!serversNow().some((one) => one.id === server.id && isOf(one, ours))) remember(server.id);
       return server;

@@ -5,10 +5,10 @@ import type { ServerState } from "../simulator/simulator.ts";
 import type { Scene } from "./acts.ts";
 import { strike } from "./books.ts";
 import { copyOf } from "./copies.ts";
-import { dueAt, isLost, liveRows } from "./overstay.ts";
+import { dueAt, liveRows } from "./overstay.ts";
 import type { openPeople } from "./people.ts";
 import type { Clock } from "./provider.ts";
-import { CANARY, MINUTE, RECONCILES, RECOVERY } from "./settings.ts";
+import { ADOPTION, CANARY, MINUTE, RECOVERY } from "./settings.ts";
 import { isProtected, labelEnd, labelsOf, uidOf } from "./truth.ts";
 
 interface Stage {
@@ -25,7 +25,8 @@ export async function endQuietly(stage: Stage): Promise<void> {
   const { scene, clock, people, ourServers, check } = stage;
   const { books, database } = scene;
   await minutes(stage, RECOVERY / MINUTE + 3);
-  if (RECONCILES) await checkOwned(stage);
+  await minutes(stage, ADOPTION / MINUTE);
+  await checkOwned(stage);
   await outlive(stage);
   if (ourServers().some(isProtected)) {
     await people.unprotectAll();
@@ -63,7 +64,7 @@ async function outlive(stage: Stage): Promise<void> {
     const rows = await liveRows(scene.database);
     const held = new Set(ourServers().filter(isProtected).map(uidOf));
     const free = ourServers().filter((server) => !isProtected(server));
-    const ends = free.map((server) => dueAt(server, rows.get(uidOf(server)), isLost(scene.books)));
+    const ends = free.map((server) => dueAt(server, rows.get(uidOf(server))));
     // What is held is tried for ever.
     for (const { uid, expires_at, next_try_at } of rows.values())
       if (!held.has(uid)) ends.push(expires_at, next_try_at ?? 0);
@@ -82,7 +83,7 @@ async function checkOwned({ scene, ourServers }: Stage): Promise<void> {
   const rows = await liveRows(scene.database);
   for (const server of ourServers()) {
     const row = rows.get(uidOf(server));
-    const isRight = row?.owner === labelsOf(server)[LABEL.owner] && dueAt(server, row, false) >= labelEnd(server);
+    const isRight = row?.owner === labelsOf(server)[LABEL.owner] && dueAt(server, row) >= labelEnd(server);
     if (!isRight) scene.books.broken.push(`I5: server ${server.id} of ours has no row of its owner and lease`);
   }
 }

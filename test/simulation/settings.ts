@@ -22,8 +22,5 @@ export const SIBLING = "sibling-installation-2";
 export const bindingsOf = (installation: string): Env =>
   Object.assign({}, env, { INSTALLATION: installation, MAX_AGE: "4h", LAUNCH_DEADLINE: "15m" });
 
-/**
- * Whether the sweep rebuilds rows from labels. Until then a machine without a live row is ended by `MAX_AGE` alone, and a
- * tombstone's too.
- */
-export const RECONCILES = false;
+/** From when it is old enough to be adopted, by either clock, to the walk after the next. */
+export const ADOPTION = 30 * MINUTE;
