@@ -45,6 +45,9 @@ export async function settle(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase"
   const now = deps.now();
   const rows = await store.machines.unsettled(now, BATCH);
   if (rows.length === 0) return { items: [], failure: null };
+  // What is left of the provider's rate limit is for deletes, and these look.
+  if (deps.extras.isSpare?.() === false)
+    return { items: rows.map((row) => toItem(row, "remaining", "rate_limit")), failure: null };
   if (!budget.allows({ fetches: 1, statements: RECORDS }))
     return { items: rows.map((row) => toItem(row, "remaining", "budget")), failure: null };
 

@@ -60,7 +60,7 @@ describe("a machine over HTTP", () => {
     expect(mayfly.simulator.requests().filter(({ method }) => method !== "GET")).toHaveLength(1);
   });
 
-  it("P19: a name whose machine is gone starts a new one, with another uid and the same provider name", async () => {
+  it("P19, X23: a name whose machine is gone starts a new one, with another uid and the same provider name", async () => {
     const mayfly = createMayfly();
     const first = machineIn(await mayfly.send("PUT", "/v1/machines/first", BODY));
     const name = mayfly.simulator.state().servers[0]?.name;

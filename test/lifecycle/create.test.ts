@@ -31,7 +31,7 @@ describe("a repeat", () => {
     expect(servers(mayfly)).toHaveLength(1);
   });
 
-  it("P23: twenty at once yield one server and twenty answers with one id", async () => {
+  it("P23, X18: twenty at once yield one server and twenty answers with one id", async () => {
     const mayfly = createMayfly();
     const answers = await Promise.all(Array.from({ length: 20 }, () => put(mayfly)));
     expect(new Set(answers.map((answer) => machineIn(answer).id)).size).toBe(1);
@@ -141,7 +141,7 @@ describe("a refusal", () => {
     },
   );
 
-  it("P27: because a stranger holds the name at the provider leaves the stranger alone", async () => {
+  it("P27, X19: because a stranger holds the name at the provider leaves the stranger alone", async () => {
     const mayfly = createMayfly();
     await put(mayfly);
     const name = servers(mayfly)[0]?.name ?? "";

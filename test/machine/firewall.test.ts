@@ -10,7 +10,7 @@ const fieldOf = (rules: FirewallRule[], name = "ssh", denyAll = false) => {
 const many = (count: number) => Array.from({ length: count }, () => rule());
 
 describe("a firewall", () => {
-  it("S113, S114, S115: has no port for icmp, and one for tcp and udp", () => {
+  it("S113, S114, S115, X7: has no port for icmp, and one for tcp and udp", () => {
     expect(fieldOf([rule({ protocol: "icmp", port: null })])).toBeNull();
     expect(fieldOf([rule({ protocol: "icmp" })])).toBe("rules.0.port");
     for (const protocol of ["tcp", "udp"])

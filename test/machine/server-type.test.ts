@@ -20,7 +20,7 @@ const type = (name: string, cores: number, ...regions: RegionOffer[]): ServerTyp
 const names = (types: ServerType[]) => orderable(types, NOW, { region: "fsn1", arch: null }).map(({ name }) => name);
 
 describe("orderable", () => {
-  it("S89, S91: leaves out what is deprecated there, though it may still be ordered, and nothing else", () => {
+  it("S89, S91, X13: leaves out what is deprecated there, though it may still be ordered, and nothing else", () => {
     const types = [
       type("kept", 2, offer(), offer({ region: "hel1", deprecated: true })),
       type("deprecated", 2, offer({ deprecated: true })),
@@ -31,7 +31,7 @@ describe("orderable", () => {
     expect(names(types)).toEqual(["kept", "going"]);
   });
 
-  it("S87, S88: goes by the offer and not by the price", () => {
+  it("S87, S88, X13: goes by the offer and not by the price", () => {
     expect(names([type("nowhere", 2), type("unpriced", 2, offer({ priceEurPerHour: null }))])).toEqual(["unpriced"]);
   });
 });
@@ -50,7 +50,7 @@ describe("cheapestFirst", () => {
     expect(cheapestFirst(types, NOW, "hel1", "amd64")).toEqual([]);
   });
 
-  it("S85: never picks what has no known price", () => {
+  it("S85, X12: never picks what has no known price", () => {
     expect(pick(type("unknown", 2, offer({ priceEurPerHour: null })), type("known", 2, offer()))).toEqual(["known"]);
   });
 });

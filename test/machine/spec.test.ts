@@ -36,12 +36,12 @@ it("S15: without an image a machine gets debian-12", async () => {
 describe("a way to reach the machine", () => {
   const NO_ADDRESS = { enableIpv4: false, enableIpv6: false };
 
-  it("S21: neither address family and no network is refused before anything is billed", () => {
+  it("S21, X9: neither address family and no network is refused before anything is billed", () => {
     expect(fieldOf(NO_ADDRESS)).toBe("enable_ipv6");
     expect(fieldOfRequest(NO_ADDRESS)).toBe("enable_ipv6");
   });
 
-  it("S22: a network reaches it as well", () => {
+  it("S22, X9: a network reaches it as well", () => {
     expect(fieldOf({ ...NO_ADDRESS, networkIds: ["4711"] })).toBeNull();
   });
 
@@ -52,7 +52,7 @@ describe("a way to reach the machine", () => {
 });
 
 describe("a name", () => {
-  it("S23: has 63 characters at most", () => {
+  it("S23, X15: has 63 characters at most", () => {
     expect(fieldOf({ name: "n".repeat(63) })).toBeNull();
     expect(fieldOf({ name: "n".repeat(64) })).toBe("name");
   });
@@ -74,7 +74,7 @@ describe("cloud-init", () => {
     expect(fieldOfRequest({ cloudInit: tooLong })).toBe("cloud_init");
   });
 
-  it("S26: fewer characters than that can still be too many bytes", () => {
+  it("S26, X15: fewer characters than that can still be too many bytes", () => {
     expect(fieldOf({ cloudInit: "é".repeat(32_767) })).toBe("cloud_init");
   });
 

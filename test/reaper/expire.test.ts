@@ -69,6 +69,27 @@ describe("expire", () => {
     }
   });
 
+  it("500 due machines are gone in as few ticks as the budget allows, oldest end first, each tick stopping by itself", async () => {
+    const mayfly = createMayfly();
+    for (let number = 0; number < 500; number++) {
+      await put(mayfly, `m${number}`);
+      mayfly.advance(SECOND);
+    }
+    mayfly.advance(10 * MINUTE);
+    let ticks = 0;
+    for (let left = 500; left > 0; ticks++) {
+      mayfly.advance(MINUTE);
+      const report = await mayfly.tick();
+      expect(report?.fetches).toBeLessThanOrEqual(40);
+      expect(report?.statements).toBeLessThanOrEqual(40);
+      left = servers(mayfly).length;
+      const numbers = servers(mayfly).map(({ labels }) => Number(labels?.["mayfly-name"]?.slice(1)));
+      expect(Math.min(...numbers, 500)).toBe(500 - left);
+    }
+    // Of forty calls a list and the phases behind leave expire thirty deletes.
+    expect(ticks).toBe(Math.ceil(500 / 30));
+  });
+
   it("case 15: one machine that cannot be destroyed delays no other, and is tried less and less often", async () => {
     const mayfly = createMayfly();
     for (let number = 0; number < 10; number++) await put(mayfly, `m${number}`);

@@ -16,7 +16,7 @@ function slow(mayfly: Mayfly, milliseconds: number, onCall: (call: number) => un
 }
 
 describe("the lock", () => {
-  it("is renewed by a sweep that takes long, so that no other starts beside it", async () => {
+  it("P77: is renewed by a sweep that takes long, so that no other starts beside it", async () => {
     const mayfly = createMayfly();
     for (let number = 0; number < 10; number++) await put(mayfly, `m${number}`);
     mayfly.advance(2 * MINUTE);

@@ -169,7 +169,7 @@ describe("what is refused before anything is listed", () => {
     ["one that is not a number", Number.NaN],
     ["infinity", Infinity],
     ["a text that does not read as a number", Number("3x")],
-  ])("S169, S171, S172: a maximum age: %s", async (_, maxAge) => {
+  ])("S169, S171, S172, X3: a maximum age: %s", async (_, maxAge) => {
     await expect(reap(driver, maxAge)).rejects.toMatchObject({ code: "invalid_input", problem: { field: "max_age" } });
     expect(list).not.toHaveBeenCalled();
   });
@@ -234,7 +234,7 @@ describe("the list", () => {
 describe("the report", () => {
   const three = [aged("1", DAY), aged("2", DAY), aged("3", DAY)];
 
-  it("S175: one that cannot be destroyed stops nothing: the others go, its error is told", async () => {
+  it("S175, P73, X4: one that cannot be destroyed stops nothing: the others go, its error is told", async () => {
     const failure = new DriverError("locked", "the provider answered 423 locked", { retryable: true });
     const { driver, asked } = failingFor(three, { "2": failure });
     expect(await reap(driver)).toEqual({
@@ -258,7 +258,7 @@ describe("the report", () => {
     expect(destroyed).toEqual(["2"]);
   });
 
-  it("S177: one that vanished after the list counts as destroyed", async () => {
+  it("S177, P74, X5: one that vanished after the list counts as destroyed", async () => {
     const cloud = emptyCloud();
     cloud.machines.set("mem-1", aged("mem-1", DAY));
     const driver = createMemoryDriver({ now: () => NOW, cloud });

@@ -83,7 +83,9 @@ async function checkOwned({ scene, ourServers }: Stage): Promise<void> {
   const rows = await liveRows(scene.database);
   for (const server of ourServers()) {
     const row = rows.get(uidOf(server));
-    const isRight = row?.owner === labelsOf(server)[LABEL.owner] && dueAt(server, row) >= labelEnd(server);
+    // What is being destroyed has no lease any more.
+    const hasLease = row?.phase === "destroying" || dueAt(server, row) >= labelEnd(server);
+    const isRight = row?.owner === labelsOf(server)[LABEL.owner] && hasLease;
     if (!isRight) scene.books.broken.push(`I5: server ${server.id} of ours has no row of its owner and lease`);
   }
 }

@@ -134,7 +134,7 @@ export function describeLife(open: OpenCloud): void {
       expect((await driver.create(spec(offer))).priceEurPerHour).toBe(price);
     });
 
-    it("S82: a price that nobody knows is null: no error, and not free", async () => {
+    it("S82, X12: a price that nobody knows is null: no error, and not free", async () => {
       const { driver, offer } = open();
       expect(await driver.priceEurPerHour(offer.region, "no-such-type")).toBeNull();
       expect(await driver.priceEurPerHour(offer.region, "constructor")).toBeNull();

@@ -56,7 +56,7 @@ describe("create", () => {
     ]);
   });
 
-  it("S109, S110, S111: each rule names the addresses of its own side alone, anywhere where none are given", async () => {
+  it("S109, S110, S111, X8: each rule names the addresses of its own side alone, anywhere where none are given", async () => {
     const { firewalls, bodies } = open();
     const icmp: FirewallRule = { direction: "in", protocol: "icmp", port: null, ranges: [] };
     const out: FirewallRule = { direction: "out", protocol: "udp", port: "53", ranges: [] };
@@ -140,7 +140,7 @@ describe("list and delete", () => {
     expect(await firewalls.list({})).toHaveLength(52);
   });
 
-  it("S128, S129, S130: one still applied is in use, which passes; one that is not there is success", async () => {
+  it("S128, S129, S130, X11: one still applied is in use, which passes; one that is not there is success", async () => {
     const { sim, firewalls, server, pass } = open();
     const machine = server("box");
     const { id } = await firewalls.create(plain("web", { machineIds: [machine] }));

@@ -32,7 +32,7 @@ describe("a server's status", () => {
     expect(await statusOf(native)).toBe(status);
   });
 
-  it("S6, P46: `off` is a step of booting for as long as a boot may take, and never `deleting`", async () => {
+  it("S6, P46, X20: `off` is a step of booting for as long as a boot may take, and never `deleting`", async () => {
     const bornAgo = (milliseconds: number) => statusOf("off", new Date(NOW - milliseconds).toISOString());
     expect(await Promise.all([0, MINUTE, 10 * MINUTE - 1000].map(bornAgo))).toEqual([
       "creating",
@@ -77,7 +77,7 @@ describe("a server's fields", () => {
     expect((await openWith({ public_net: { ipv4: null, ipv6: { ip } } }).get("42")).publicIpv6).toBe(base);
   });
 
-  it("S58: the address to dial is the first of that network", async () => {
+  it("S58, X14: the address to dial is the first of that network", async () => {
     const { publicIpv6 } = await openWith({ public_net: { ipv6: { ip: "2001:db8:1:2::/64" } } }).get("42");
     expect(`${publicIpv6}1`).toBe("2001:db8:1:2::1");
     const mayfly = createMayfly();

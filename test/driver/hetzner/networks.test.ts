@@ -74,7 +74,7 @@ describe("create", () => {
 });
 
 describe("attach", () => {
-  it("S137: puts a machine into it, and a second time is success", async () => {
+  it("S137, X10: puts a machine into it, and a second time is success", async () => {
     const { networks, server, only } = open();
     const machine = server("box");
     const { id } = await networks.create(NETWORK);
@@ -89,7 +89,7 @@ describe("attach", () => {
     [422, "no_subnet_available", "quota"],
     [422, "networks_overlap", "invalid_input"],
     [409, "conflict", "conflict"],
-  ])("S138: trap: %i %s is not success: the machine is not in the network", async (status, code, ours) => {
+  ])("S138, X10: trap: %i %s is not success: the machine is not in the network", async (status, code, ours) => {
     const { sim, networks, server, only } = open();
     const { id } = await networks.create(NETWORK);
     sim.fault({ method: "POST", path: "attach_to_network$", status, code, message: "no" });
