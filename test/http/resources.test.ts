@@ -251,6 +251,21 @@ describe("what a machine uses", () => {
     expect(shown.private_ipv4).toMatch(/^10\.0\./);
   });
 
+  it("case 31: what another change of the server or network stops for a moment is told so, and works when repeated", async () => {
+    const mayfly = createMayfly();
+    await mayfly.send("POST", "/v1/networks", NET);
+    await box(mayfly);
+    mayfly.advance(MINUTE);
+    for (const [status, code] of [
+      [423, "locked"],
+      [409, "conflict"],
+    ] as const)
+      mayfly.simulator.fault({ method: "POST", path: "attach_to_network$", status, code, message: "busy" });
+    const attach = () => mayfly.send("POST", "/v1/machines/box/attach_to_network", { network: "lab" });
+    for (const status of [503, 503, 200]) expect((await attach()).status).toBe(status);
+    expect((await mayfly.send("DELETE", "/v1/networks/lab")).status).toBe(202);
+  });
+
   it("is not noted as used where the provider surely refused, so that it can go", async () => {
     const mayfly = createMayfly();
     await mayfly.send("POST", "/v1/networks", NET);

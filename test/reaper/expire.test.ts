@@ -69,7 +69,7 @@ describe("expire", () => {
     }
   });
 
-  it("500 due machines are gone in as few ticks as the budget allows, oldest end first, each tick stopping by itself", async () => {
+  it("case 17, case 23: 500 due machines are gone in as few ticks as the budget allows, oldest end first, each tick stopping by itself", async () => {
     const mayfly = createMayfly();
     for (let number = 0; number < 500; number++) {
       await put(mayfly, `m${number}`);

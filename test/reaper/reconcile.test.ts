@@ -58,7 +58,7 @@ async function told(mayfly: Mayfly, count: number): Promise<string[]> {
 }
 
 describe("a machine without a row", () => {
-  it("I5, P61, P79, X17: is adopted with its labels' owner, name and lease, and ends by that", async () => {
+  it("case 3, I5, P61, P79, X17: is adopted with its labels' owner, name and lease, and ends by that", async () => {
     const mayfly = createMayfly();
     const { id } = mayfly.simulator.addServer(lostRow("box", UID));
     expect(await told(mayfly, 16)).toContain("settled adopted");
@@ -204,7 +204,7 @@ it("P68: a machine that is being destroyed has a row: it is neither adopted agai
 });
 
 describe("a row without a machine", () => {
-  it("P42, P71: is lost after two looks, the second by id, and its name is free", async () => {
+  it("case 10, P42, P71: is lost after two looks, the second by id, and its name is free", async () => {
     const mayfly = createMayfly();
     const { provider_id } = machineIn(await put(mayfly, "box"));
     await minutes(mayfly, 2);
@@ -220,7 +220,7 @@ describe("a row without a machine", () => {
     expect((await put(mayfly, "box")).status).toBe(201);
   });
 
-  it("I4: is not lost because a list hides it", async () => {
+  it("case 8, I4: is not lost because a list hides it", async () => {
     const mayfly = createMayfly();
     await put(mayfly, "box");
     await minutes(mayfly, 2);
@@ -231,7 +231,7 @@ describe("a row without a machine", () => {
     expect(servers(mayfly)).toHaveLength(1);
   });
 
-  it("P66, X21: a failing, partial or refused inventory concludes nothing", async () => {
+  it("case 8, case 21, P66, X21: a failing, partial or refused inventory concludes nothing", async () => {
     for (const fault of [
       { status: 503 },
       { status: 401, code: "unauthorized", message: "no" },
@@ -314,7 +314,7 @@ describe("a row without a machine", () => {
 });
 
 describe("the blast cap", () => {
-  it("holds early deaths beyond max(5, 20 %) a sweep until an admin releases them; an owner's own DELETE never waits", async () => {
+  it("case 23: holds early deaths beyond max(5, 20 %) a sweep until an admin releases them; an owner's own DELETE never waits", async () => {
     const mayfly = createMayfly();
     for (let number = 0; number < 9; number++) await put(mayfly, `m${number}`);
     // Nobody looks while they run, so that for their rows they never did.
@@ -415,6 +415,41 @@ describe("the loss of D1", () => {
     await minutes(mayfly, 40);
     expect(servers(mayfly)).toHaveLength(1);
   });
+});
+
+it("case 35: two hundred machines cost less than a quarter of the provider's calls an hour", async () => {
+  const mayfly = createMayfly();
+  for (let number = 0; number < 200; number++) {
+    const uid = `9c1d7e60-4b1f-4f3e-8a77-${String(number).padStart(12, "0")}`;
+    mayfly.simulator.addServer(lostRow(`m${number}`, uid, { "mayfly-expires": seconds(NOW + 20 * HOUR) }));
+  }
+  await minutes(mayfly, 16);
+  expect(await live(mayfly)).toHaveLength(25);
+  const before = mayfly.simulator.requests().length;
+  await minutes(mayfly, 60);
+  expect(mayfly.simulator.requests().length - before).toBeLessThan(3600 / 4);
+});
+
+it("what is left of the provider's rate limit is for deletes: everything else waits", async () => {
+  const mayfly = createMayfly();
+  await put(mayfly, "due", { ttl: "5m" });
+  mayfly.simulator.addServer(lostRow("rowless", UID));
+  const real = mayfly.simulator.fetch.bind(mayfly.simulator);
+  const shortOf = (remaining: string) =>
+    Object.assign(mayfly.simulator, {
+      fetch: async (request: Request) => {
+        const answer = await real(request);
+        answer.headers.set("RateLimit-Remaining", remaining);
+        return answer;
+      },
+    });
+  shortOf("100");
+  await minutes(mayfly, 40);
+  expect(names(mayfly)).toEqual(["rowless-abcdefghijklm"]);
+  expect(await live(mayfly)).toEqual([]);
+  shortOf("3000");
+  await minutes(mayfly, 2);
+  expect(await live(mayfly)).toMatchObject([{ name: "rowless" }]);
 });
 
 it("X16, X22: walks ten thousand machines in slices within what a free plan allows: each has its row in the end, none is lost", async () => {

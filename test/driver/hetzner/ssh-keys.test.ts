@@ -27,7 +27,7 @@ describe("ensure", () => {
     expect(sim.state().ssh_keys).toMatchObject([{ id: Number(id), name: "laptop", labels: LABELS }]);
   });
 
-  it("S98, S101, S103: of the same key again, with any comment, is the key that is there, its labels untouched", async () => {
+  it("case 32, S98, S101, S103: of the same key again, with any comment, is the key that is there, its labels untouched", async () => {
     const { sim, sshKeys } = open();
     const first = await sshKeys.ensure("laptop", KEY, LABELS);
     const again = await sshKeys.ensure("laptop", `${KEY} other@there`, { team: "blue" });
