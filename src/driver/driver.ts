@@ -128,10 +128,10 @@ export const invalidInput = (problem: Problem): DriverError =>
 /** Whether an error is the one a destroy or a sweep may treat as "already gone". */
 export const isNotFound = (error: unknown): boolean => error instanceof DriverError && error.code === "not_found";
 
-/** The machine of an id, or null where the provider says that it has none. Every other failure surfaces. */
-export async function getIfThere(driver: Driver, providerId: string): Promise<Machine | null> {
+/** What is at an id, or null where the provider says that there is nothing. Every other failure surfaces. */
+export async function getIfThere<T>(from: { get(id: string): Promise<T> }, id: string): Promise<T | null> {
   try {
-    return await driver.get(providerId);
+    return await from.get(id);
   } catch (error) {
     if (isNotFound(error)) return null;
     throw error;

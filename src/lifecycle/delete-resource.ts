@@ -1,7 +1,6 @@
-import { DriverError, isNotFound } from "../driver/driver.ts";
-import type { Resources } from "../driver/extras.ts";
+import { DriverError, getIfThere } from "../driver/driver.ts";
 import { isSecondLook } from "../machine/decide.ts";
-import { isSameResource, type Resource, type ResourceRow } from "../machine/resource.ts";
+import { isSameResource, type ResourceRow } from "../machine/resource.ts";
 import type { ClaimedResource } from "../store/resource-endings.ts";
 import { backOffMs, type Deps } from "./lifecycle.ts";
 import { findByUid, resourcesOf } from "./resources.ts";
@@ -62,7 +61,7 @@ async function deleteOne({ extras, rules, now }: DeleteDeps, { row, isShared }: 
   if (resources === undefined) return { row, act: "put_off", reason: "the provider offers none" };
   try {
     const seen =
-      row.providerId === null ? await findByUid({ extras, rules }, row) : await read(resources, row.providerId);
+      row.providerId === null ? await findByUid({ extras, rules }, row) : await getIfThere(resources, row.providerId);
     // Without an id it may still land; only a second look, a minute after the first, is believed.
     if (seen === null && row.providerId === null && !isSecondLook(row.missingSince, now()))
       return { row, act: "put_off", reason: "not_seen_yet", missing: true };
@@ -86,15 +85,6 @@ const stranger = (row: ResourceRow): Deletion =>
   row.spec.kind === "ssh_key" || row.attempts > 0
     ? { row, act: "close", reason: row.spec.kind === "ssh_key" ? "not_ours" : "disowned" }
     : { row, act: "put_off", reason: "identity_mismatch", error: "it is not the one that was recorded" };
-
-async function read(resources: Resources, id: string): Promise<Resource | null> {
-  try {
-    return await resources.get(id);
-  } catch (error) {
-    if (isNotFound(error)) return null;
-    throw error;
-  }
-}
 
 /** So often what is in use is tried at each tick; then less and less often. */
 export const PATIENCE = 5;

@@ -1,6 +1,6 @@
 import { DriverError } from "../driver/driver.ts";
 import { isSame } from "../machine/decide.ts";
-import { LABEL } from "../machine/labels.ts";
+import { LABEL, labelSeconds } from "../machine/labels.ts";
 import { formatDuration } from "../machine/duration.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import { IDENTITY_MISMATCH, type Deps, type Refusal } from "./lifecycle.ts";
@@ -75,7 +75,7 @@ export async function tellLabel(
     const machine = await driver.get(providerId);
     if (!machine.hasLabels) return "later";
     if (!isSame(row, machine)) return "stranger";
-    await extras.relabel(machine, { [LABEL.expires]: String(Math.floor(expiresAt / 1000)) });
+    await extras.relabel(machine, { [LABEL.expires]: labelSeconds(expiresAt) });
   } catch (error) {
     if (error instanceof DriverError) return "later";
     throw error;

@@ -1,8 +1,7 @@
 import { DriverError, type DriverErrorCode } from "../driver/driver.ts";
 import type { Extras, Resources } from "../driver/extras.ts";
 import { isOurs, ourSelector, type Rules } from "../machine/decide.ts";
-import { LABEL, uidIn } from "../machine/labels.ts";
-import type { Labels } from "../machine/machine.ts";
+import { LABEL, ourLabels, uidIn } from "../machine/labels.ts";
 import { providerName } from "../machine/name.ts";
 import {
   isLiveResource,
@@ -152,7 +151,7 @@ async function lookAfter(deps: ResourceDeps, row: NewResource, failure: DriverEr
 async function ask({ extras, rules }: ResourceDeps, row: NewResource): Promise<Resource> {
   const { spec } = row;
   const name = row.providerName;
-  const labels = labelsOf(row, rules.maxAgeMs);
+  const labels = ourLabels({ ...row, maxUntil: row.requestedAt + rules.maxAgeMs });
   switch (spec.kind) {
     case "ssh_key":
       if (extras.sshKeys) return (await extras.sshKeys.ensure(name, spec.publicKey, labels)).key;
@@ -175,21 +174,6 @@ export async function findByUid(
   const found = (await resourcesOf(extras, row.spec.kind)?.list(selector)) ?? [];
   // Not trusted to have selected (S80).
   return found.find((one) => isOurs(one, rules.installations) && uidIn(one.labels) === row.uid) ?? null;
-}
-
-/** What every resource of ours carries from its create on, as machines do. */
-function labelsOf(row: NewResource, maxAgeMs: number): Labels {
-  const seconds = (milliseconds: number): string => String(Math.floor(milliseconds / 1000));
-  return {
-    [LABEL.managed]: "true",
-    [LABEL.uid]: row.uid,
-    [LABEL.installation]: row.installation,
-    [LABEL.owner]: row.owner,
-    [LABEL.name]: row.name,
-    [LABEL.expires]: seconds(row.expiresAt),
-    [LABEL.max]: seconds(row.requestedAt + maxAgeMs),
-    [LABEL.created]: seconds(row.requestedAt),
-  };
 }
 
 const refused = (refusal: Refusal): ResourceResult => ({ ok: false, refusal });

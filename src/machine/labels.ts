@@ -16,6 +16,32 @@ export const LABEL = {
   created: "created",
 } as const;
 
+/** What {@link ourLabels} are made of. Times unix milliseconds. */
+interface Promised {
+  readonly uid: string;
+  readonly installation: string;
+  readonly owner: string;
+  readonly name: string;
+  readonly requestedAt: number;
+  readonly expiresAt: number;
+  readonly maxUntil: number;
+}
+
+/** All of our labels, as they are part of every create call (P2, P22). */
+export const ourLabels = (row: Promised): Labels => ({
+  [LABEL.managed]: "true",
+  [LABEL.uid]: row.uid,
+  [LABEL.installation]: row.installation,
+  [LABEL.owner]: row.owner,
+  [LABEL.name]: row.name,
+  [LABEL.expires]: labelSeconds(row.expiresAt),
+  [LABEL.max]: labelSeconds(row.maxUntil),
+  [LABEL.created]: labelSeconds(row.requestedAt),
+});
+
+/** A time as a label tells it: unix seconds. */
+export const labelSeconds = (milliseconds: number): string => String(Math.floor(milliseconds / 1000));
+
 /** The uid that a resource carries, in canonical lower case, whatever a provider made of it (P59); `""` for none (P4). */
 export const uidIn = (labels: Labels): string => (labels[LABEL.uid] ?? "").toLowerCase();
 

@@ -1,4 +1,4 @@
-import { isNotFound, type Driver } from "../driver/driver.ts";
+import { getIfThere, type Driver } from "../driver/driver.ts";
 import { destroyIfDue } from "../lifecycle/destroy.ts";
 import { decide, type Verdict } from "../machine/decide.ts";
 import { creationTime } from "../machine/age.ts";
@@ -62,7 +62,7 @@ export function guard(deps: PhaseDeps, onVerdict: (item: Item) => void): Guarded
   }
 
   async function destroyNow(providerId: string, now: number): Promise<void> {
-    const machine = await read(driver, providerId);
+    const machine = await getIfThere(driver, providerId);
     if (machine === null) return settle(providerId, known.get(providerId)?.row ?? null, GONE);
     const row = (await store.machines.ofMachines([keysOf(machine)])).get(providerId) ?? null;
     settle(providerId, row, await destroyIfDue(deps, row, machine, now));
@@ -103,12 +103,3 @@ const GONE = { act: "destroy", alert: false, reason: "gone" } as const;
 
 const idOf = ({ providerId }: Machine): string => providerId;
 const keysOf = ({ providerId, labels }: Machine) => ({ providerId, uid: uidIn(labels) });
-
-async function read(driver: Driver, providerId: string): Promise<Machine | null> {
-  try {
-    return await driver.get(providerId);
-  } catch (error) {
-    if (isNotFound(error)) return null;
-    throw error;
-  }
-}

@@ -77,6 +77,8 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
     const row = (await liveRows(database)).get(uid);
     const isOpen = row !== undefined && row.expires_at > clock.now && row.label_expires_at === row.expires_at;
     const after = ourServers().find(({ id }) => id === edited.id);
+    // Without a row the label is all that is known, whoever wrote it.
+    if (row === undefined && after) books.told.set(uid, Math.min(books.told.get(uid) ?? Infinity, labelEnd(after)));
     if (what === "sooner") books.lengthened.delete(uid);
     else if (what === "later" && after && isOpen) books.lengthened.set(uid, labelEnd(after));
   }

@@ -1,5 +1,6 @@
 /** The simulated provider as one history meets it: on the history's clock, with faults that are counted as they strike. */
-import { ConnectionDropped, createSimulator, type Fault } from "../simulator/simulator.ts";
+import { createDrivenSimulator } from "../driven-simulator.ts";
+import { ConnectionDropped, type Fault } from "../simulator/simulator.ts";
 import { strike, type Books } from "./books.ts";
 import type { ProviderFault } from "./history.ts";
 import { watchCall } from "./watch.ts";
@@ -47,7 +48,7 @@ const MOST_TRIES = 200;
 export type Provider = ReturnType<typeof openProvider>;
 
 export function openProvider(clock: Clock, books: Books) {
-  const simulator = createSimulator({ now: () => clock.now + clock.skew });
+  const simulator = createDrivenSimulator({ now: () => clock.now + clock.skew });
   const installed: { name: string; fault: Fault; hits: number }[] = [];
 
   /** Counts what has struck by now; `id` is the one machine that the call was about. */

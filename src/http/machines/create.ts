@@ -121,7 +121,7 @@ const LEAST_STATEMENTS = 26;
 function costOf({ serverTypes, regions }: ParsedBody["asked"], attachments: readonly Attachment[]): number {
   const tried = Math.min((serverTypes.length || TYPES_BY_ARCH) * regions.length, MOST_TRIED);
   const made = attachments.filter(({ by }) => by === "spec").length;
-  return 14 + (tried > 1 ? 2 * tried : 0) + 3 * made + (attachments.length > 0 ? 4 : 0);
+  return 12 + (tried > 1 ? 2 * tried : 0) + 3 * made + (attachments.length > 0 ? 4 : 0);
 }
 
 /**
