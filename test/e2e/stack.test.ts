@@ -59,6 +59,7 @@ describe("the built Worker in workerd, with D1 and the simulator on real sockets
         { phase: "expire", destroyed: [{ reason: "expired" }] },
         { phase: "reap" },
         { phase: "settle" },
+        { phase: "reconcile" },
         { phase: "leftovers" },
       ],
     });
