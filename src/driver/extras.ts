@@ -90,7 +90,7 @@ export interface Extras {
    * One page of what `list` shows, counted from 1 in an order in which whatever is new comes last; null asks for the last page. Read
    * from the last to the first, no machine is left out, though others come and go meanwhile.
    */
-  inventoryPage?(selector: Selector, number: number | null): Promise<InventoryPage>;
+  readonly inventoryPage?: (selector: Selector, number: number | null) => Promise<InventoryPage>;
   /** Every server type that the cloud knows, with what it offers where. All pages or an error (S93). */
   serverTypes?(): Promise<readonly ServerType[]>;
   /**

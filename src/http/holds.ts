@@ -4,14 +4,15 @@ import type { AppEnv } from "./app-env.ts";
 import { json, problems } from "./openapi.ts";
 import { requireAdmin } from "./require-admin.ts";
 
-/** Long enough for the sweeps that come next to see to what was held. */
-const BLAST_CAP_MS = 30 * 60_000;
+/** Long enough for two walks of the reconcile to see to what was held. */
+const RELEASED_MS = 45 * 60_000;
 
-const holds = ["blast_cap", "credential"] as const;
+const holds = ["blast_cap", "credential", "inventory"] as const;
 const route = createRoute({
   method: "post",
   path: "/v1/holds/{hold}/release",
-  summary: "Release what sweeps hold back (admin): early deaths beyond the cap, or rows of another provider token",
+  summary:
+    "Release what sweeps hold back (admin): early deaths beyond the cap, rows of another provider token, or an inventory that lacks many",
   middleware: requireAdmin,
   request: {
     params: z.object({ hold: z.enum(holds, `must be one of ${holds.join(", ")}`) }),
@@ -36,8 +37,8 @@ export function holdRoutes(app: OpenAPIHono<AppEnv>): void {
       await store.machines.rehomeAll(await credential());
       return c.json({ hold: { name, released_until: null } }, 200);
     }
-    const until = now() + BLAST_CAP_MS;
-    await store.settings.releaseBlastCap(until);
+    const until = now() + RELEASED_MS;
+    await (name === "blast_cap" ? store.settings.releaseBlastCap(until) : store.settings.releaseInventory(until));
     return c.json({ hold: { name, released_until: new Date(until).toISOString() } }, 200);
   });
 }

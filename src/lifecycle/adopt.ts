@@ -9,7 +9,7 @@ import type { Found } from "../store/machine-inventory.ts";
 const LEAST_MS = 15 * 60_000;
 const OWNER = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 /** Who has what carries no readable owner. */
-const NOBODY = "admin";
+const NOBODY = "lost";
 
 /**
  * The row that a machine without one gets (I5): its labels' owner, name and lease, never ending before a quarter of an hour from now

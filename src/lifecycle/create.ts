@@ -76,7 +76,9 @@ async function repeat(deps: ResourceDeps, row: MachineRow, command: CreateComman
   if (row.specSha256 !== "" && row.specSha256 !== command.specSha256) return refused(specMismatch(row.name));
   const now = deps.now();
   const mayTry = row.phase === "requested" && (await deps.store.machines.claimCreate(row.uid, now, now + TRY_MS));
-  return mayTry ? attempt(deps, row, command, true) : done(row, false);
+  // The try goes out under the credential of now, whatever the one before did.
+  const retried = { ...row, credential: deps.terms.credential };
+  return mayTry ? attempt(deps, retried, command, true) : done(row, false);
 }
 
 const givenUp = (leftMs: number): Refusal => ({

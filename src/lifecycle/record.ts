@@ -81,14 +81,26 @@ export async function heldByOurs(
   const known = await store.machines.byUid(uid);
   // Given up before: whoever took our labels off and put them back has a machine of their own.
   if (known?.phase === "disowned") return null;
-  const isTombstone = known !== null;
-  if (isTombstone || created === null || existing.status === "deleting") {
+  // It was found again under another name, because a row that was set back had this one.
+  if (known !== null && isLive(known) && known.owner === row.owner && known.phase !== "destroying") {
+    await fail();
+    return (await store.machines.rename(uid, row.name))
+      ? done({ ...known, name: row.name }, false)
+      : refused(RELEASING);
+  }
+  if (known !== null || created === null || existing.status === "deleting") {
     await fail();
     return refused(RELEASING);
   }
   const maxUntil = promisedMax(labels, created, rules);
   const expiresAt = Math.min(labelTime(labels, LABEL.expires) ?? maxUntil, maxUntil);
-  const adopted = await store.machines.adopt(row.uid, { uid, requestedAt: created, expiresAt, maxUntil });
+  const adopted = await store.machines.adopt(row.uid, {
+    uid,
+    requestedAt: created,
+    expiresAt,
+    maxUntil,
+    credential: row.credential,
+  });
   const [recorded] = adopted ? await store.machines.observe([{ uid, machine: existing }], now()) : [];
   return recorded && recorded.expiresAt > now() ? done(recorded, false) : refused(RELEASING);
 }

@@ -1,5 +1,5 @@
 import { DriverError } from "../driver/driver.ts";
-import { isSame } from "../machine/decide.ts";
+import { endOf, isSame } from "../machine/decide.ts";
 import { LABEL, labelSeconds } from "../machine/labels.ts";
 import { formatDuration } from "../machine/duration.ts";
 import type { MachineRow } from "../machine/machine.ts";
@@ -75,6 +75,13 @@ export async function tellLabel(
     const machine = await driver.get(providerId);
     if (!machine.hasLabels) return "later";
     if (!isSame(row, machine)) return "stranger";
+    // A row that was set back knows less than the label, and must not write over it.
+    const promised = endOf(row, machine);
+    if (promised > expiresAt) {
+      await store.machines.promise([{ uid, from: expiresAt, to: promised }]);
+      return "told";
+    }
+    await store.machines.noteLabelSent(uid, expiresAt);
     await extras.relabel(machine, { [LABEL.expires]: labelSeconds(expiresAt) });
   } catch (error) {
     if (error instanceof DriverError) return "later";

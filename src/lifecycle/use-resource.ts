@@ -45,6 +45,8 @@ export async function removeFirewall(
   row: ResourceRow,
   machines: readonly MachineRow[],
 ): Promise<UseResult> {
+  // They are not waited for any more, or a machine would be destroyed for lacking what its owner took off.
+  await deps.store.machines.confirmAttached(machines.map(({ uid }) => uid));
   const result = await acting(deps, row, machines, async ({ id, machineIds }) =>
     deps.extras.firewalls?.remove(id, machineIds),
   );

@@ -166,14 +166,20 @@ export const isSame = (row: MachineRow, machine: Machine): boolean =>
   (row.createdAt === null || machine.createdAt === null || row.createdAt === machine.createdAt);
 
 /**
- * When a machine with a row ends: the later of row and label, within what was promised at most. A label that the row knows to be
- * behind is no promise of its own: the row moved on, and the label is still to follow.
+ * When a machine with a row ends: the later of row and label, within what was promised at most. A label that this row wrote, while
+ * it has moved on, is no promise of its own; any other was written by a row that knew more.
  */
 export function endOf(row: MachineRow, machine: Machine | null): number {
   const label = machine && labelTime(machine.labels, LABEL.expires);
-  const isBehind = row.labelExpiresAt !== null && row.labelExpiresAt !== row.expiresAt;
+  const isOwn =
+    label !== null &&
+    row.labelExpiresAt !== null &&
+    (label === wholeSeconds(row.labelExpiresAt) || label <= (row.labelSentAt ?? 0));
+  const isBehind = row.labelExpiresAt !== null && row.labelExpiresAt !== row.expiresAt && (label === null || isOwn);
   return isBehind ? row.expiresAt : Math.min(Math.max(row.expiresAt, label ?? 0), row.maxUntil);
 }
+
+const wholeSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000) * 1000;
 
 const LONGEST_LABEL_PROMISE_MS = 30 * 86_400_000;
 
@@ -186,7 +192,8 @@ export function labelEnd(machine: Machine, created: number, rules: Rules): numbe
 /** What a machine without a row was promised at most: its label, if that can be believed, else `MAX_AGE`. */
 export function promisedMax(labels: Labels, created: number, rules: Pick<Rules, "maxAgeMs">): number {
   const max = labelTime(labels, LABEL.max);
-  return max !== null && max - created <= LONGEST_LABEL_PROMISE_MS ? max : created + rules.maxAgeMs;
+  const isBelievable = max !== null && max > created && max - created <= LONGEST_LABEL_PROMISE_MS;
+  return isBelievable ? max : created + rules.maxAgeMs;
 }
 
 const keep = (reason: Reason): Verdict => ({ act: "keep", reason, alert: false });

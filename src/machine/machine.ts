@@ -94,6 +94,8 @@ export interface MachineRow {
   readonly keepOnFailureMs: number | null;
   /** The end that the label at the provider tells. */
   readonly labelExpiresAt: number | null;
+  /** The latest end that was sent for the label without an answer; null = none. */
+  readonly labelSentAt: number | null;
   /** When the provider last showed it. */
   readonly observedAt: number | null;
   /** What it was made with and has not been seen with yet; null = nothing to wait for. */

@@ -15,23 +15,35 @@ export interface BlastCap {
 
 /**
  * However sure the reasons look one by one, many early deaths at once are more likely a mistake: of a restored database, of labels
- * edited by hand, of our own. Above the cap they are held until an admin releases them.
+ * edited by hand, of our own. What is beyond the cap is held, in this sweep and in all that follow while there is anything to hold,
+ * until an admin releases it.
  */
 export function createBlastCap({ machines, settings }: Store, rules: Rules, now: number): BlastCap {
   let early = 0;
   let most: number | null = null;
+  let isNoted = false;
+
+  async function limit(): Promise<number> {
+    const { releasedUntil, heldUntil } = await settings.blastCap();
+    if (releasedUntil > now) return Infinity;
+    return heldUntil > now ? 0 : Math.max(LEAST, SHARE * (await machines.countLive()));
+  }
+
   return {
     async allows({ reason }, row, machine) {
       if (!EARLY.has(reason) || row?.destroyRequestedAt || now >= promisedEnd(row, machine, rules, now)) return true;
-      most ??=
-        (await settings.blastCapReleasedUntil()) > now
-          ? Infinity
-          : Math.max(LEAST, SHARE * (await machines.countLive()));
+      most ??= await limit();
       early += 1;
-      return early <= most;
+      if (early <= most) return true;
+      if (!isNoted) await settings.holdBlastCap(now + HELD_MS);
+      isNoted = true;
+      return false;
     },
   };
 }
+
+/** A hold ends by itself when so long nothing was held: longer than from one walk of the reconcile to the next. */
+const HELD_MS = 40 * 60_000;
 
 /** The reasons for which a machine may die before its end. */
 const EARLY: ReadonlySet<Verdict["reason"]> = new Set(["late_landing", "launch_failed", "attach_failed"]);

@@ -1,5 +1,5 @@
 import { DriverError, type Driver } from "../driver/driver.ts";
-import type { Provider, Resources } from "../driver/extras.ts";
+import type { Extras, Provider, Resources } from "../driver/extras.ts";
 import type { Machine } from "../machine/machine.ts";
 import type { Meter } from "./budget.ts";
 
@@ -38,12 +38,24 @@ export function pretending({ driver, extras }: Provider, meter: Meter): Provider
     extras: {
       ...extras,
       ...(extras.relabel && { relabel }),
+      ...(extras.inventoryPage && { inventoryPage: leaving(extras.inventoryPage, left) }),
       ...(firewalls && { firewalls: keeping(firewalls, meter) }),
       ...(networks && { networks: keeping(networks, meter) }),
       ...(sshKeys && { sshKeys: keeping(sshKeys, meter) }),
     },
   };
 }
+
+/** Pages of the inventory without what would be gone. */
+const leaving =
+  (
+    page: NonNullable<Extras["inventoryPage"]>,
+    left: (machines: readonly Machine[]) => readonly Machine[],
+  ): NonNullable<Extras["inventoryPage"]> =>
+  async (selector, number) => {
+    const shown = await page(selector, number);
+    return { ...shown, machines: left(shown.machines) };
+  };
 
 /** Resources that are read for real and none of which is deleted. */
 const keeping = <Kind extends Resources>(resources: Kind, meter: Meter): Kind => ({

@@ -81,6 +81,7 @@ export function guard(deps: PhaseDeps, onVerdict: (item: Item) => void): Guarded
       if (listed) {
         const verdict = decide(listed.row, listed.machine, now, rules);
         if (verdict.act !== "destroy") settle(providerId, listed.row, verdict);
+        if (!(await deps.cap.allows(verdict, listed.row, listed.machine))) settle(providerId, listed.row, HELD);
         if (listed.nextTryAt > now && listed.nextTryAt <= now + LONGEST_WAIT_MS)
           settle(providerId, listed.row, BACKING_OFF);
       }
@@ -99,6 +100,7 @@ export function guard(deps: PhaseDeps, onVerdict: (item: Item) => void): Guarded
 /** Longer than any back-off: a later mark is a clock's mistake. */
 const LONGEST_WAIT_MS = 86_400_000;
 const BACKING_OFF = { act: "keep", alert: false, reason: "backing_off" } as const;
+const HELD = { act: "keep", alert: true, reason: "held" } as const;
 const GONE = { act: "destroy", alert: false, reason: "gone" } as const;
 
 const idOf = ({ providerId }: Machine): string => providerId;

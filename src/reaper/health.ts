@@ -22,8 +22,10 @@ type LockRow = Awaited<ReturnType<Store["lock"]["read"]>>;
 export async function healthOf({ lock, machines }: Pick<Store, "lock" | "machines">, wallNow: number): Promise<Health> {
   const row = await lock.read();
   const reasons = [...reasonsOf(row, wallNow)];
-  if (row?.isInventoryTrusted === false)
+  if (row?.reconciled.isTrusted === false)
     reasons.push("the provider lacks more machines at once than can be believed; see GET /v1/sweeps");
+  if (row?.reconciled.isForeign === true)
+    reasons.push("the provider does not show what was made under another token of it; see GET /v1/sweeps");
   const overdue = await machines.countOverdue(wallNow - OVERDUE_MS, wallNow + LONGEST_BACK_OFF_MS);
   if (overdue > 0)
     reasons.push(

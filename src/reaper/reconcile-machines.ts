@@ -1,13 +1,15 @@
+import { DriverError } from "../driver/driver.ts";
 import type { InventoryPage } from "../driver/extras.ts";
 import { foundRow } from "../lifecycle/adopt.ts";
 import { destroyIfDue } from "../lifecycle/destroy.ts";
 import { rehome } from "../lifecycle/lifecycle.ts";
-import { decideRowless, isSame, ourSelector } from "../machine/decide.ts";
+import { decideRowless, endOf, isSame, ourSelector } from "../machine/decide.ts";
 import { uidIn } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import type { Found } from "../store/machine-inventory.ts";
 import type { Progress, Walk } from "../store/lock.ts";
 import { concernsAll, messageOf, needsSomebody, type PhaseDeps } from "./phase.ts";
+import { isHopeless } from "./reconcile-rows.ts";
 import type { Item } from "./report.ts";
 
 /** What has not changed is written down all the same, so often that rows say when it was last seen, and no oftener. */
@@ -20,7 +22,18 @@ const LATE = { fetches: 3, statements: 8 };
  * is created meanwhile has its row by then.
  */
 export async function reconcileMachines(deps: PhaseDeps, walk: Walk, items: Item[]): Promise<Progress> {
-  const page = await readPage(deps, walk.page);
+  let page: InventoryPage;
+  try {
+    page = await readPage(deps, walk.page);
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    const reason = error.message;
+    if (concernsAll(error) || walk.page === null || !isHopeless(walk)) throw error;
+    items.push({ uid: null, providerId: null, outcome: "error", reason });
+    walk.page -= 1;
+    return walk.page < 1 ? "done" : "more";
+  }
+  walk.failures = 0;
   if (!page.isWhole) items.push({ uid: null, providerId: null, outcome: "alert", reason: "unreadable" });
   const { store } = deps;
   const ours = page.machines.filter(({ hasLabels }) => hasLabels);
@@ -40,6 +53,10 @@ export async function reconcileMachines(deps: PhaseDeps, walk: Walk, items: Item
   await store.machines.observe(
     changed.map(({ row, machine }) => ({ uid: row.uid, machine })),
     deps.now(),
+  );
+  const promised = held.filter(({ row, machine }) => row.phase === "active" && endOf(row, machine) > row.expiresAt);
+  await store.machines.promise(
+    promised.map(({ row, machine }) => ({ uid: row.uid, from: row.expiresAt, to: endOf(row, machine) })),
   );
   const others = ours.filter((machine) => !held.some((one) => one.machine === machine));
   if (!(await settleRowless(deps, others, rows, items))) return "stop";

@@ -4,7 +4,7 @@ import { isSame, isSecondLook } from "../machine/decide.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import type { Progress, ReconcileMemory, Walk } from "../store/lock.ts";
 import { listByUid } from "./list-by-uid.ts";
-import type { PhaseDeps } from "./phase.ts";
+import { concernsAll, messageOf, type PhaseDeps } from "./phase.ts";
 import type { Item } from "./report.ts";
 
 /** As many as one list call can answer for. */
@@ -16,6 +16,17 @@ const LOOK = { fetches: 1, statements: 4 };
 
 /** More than these are not lost one by one: something is wrong with the inventory. */
 export const isTooMany = ({ absent, shown }: Walk): boolean => absent > Math.max(LEAST, SHARE * shown);
+
+/** So often a slice is tried before the walk goes on without it. */
+const TRIES = 3;
+
+/** Counts a failure at one place of a walk; whether it is to be passed over, so that one bad page hides no other (I8). */
+export function isHopeless(walk: Walk): boolean {
+  walk.failures += 1;
+  if (walk.failures < TRIES) return false;
+  walk.failures = 0;
+  return true;
+}
 
 /**
  * Fifty rows that the provider has shown once. One that it does not list by uid is noted, and is lost when a later walk does not
@@ -32,10 +43,14 @@ export async function reconcileRows(
   const rows = await table.shownAfter(walk.after, SLICE, now);
   if (rows.length === 0) return "done";
   const { machines, failure } = await listByUid(deps, rows);
+  const last = rows.at(-1)?.uid ?? walk.after;
   if (failure !== null) {
     items.push({ uid: null, providerId: null, outcome: "error", reason: failure });
-    return "stop";
+    if (!isHopeless(walk)) return "stop";
+    walk.after = last;
+    return rows.length < SLICE ? "done" : "more";
   }
+  walk.failures = 0;
   const listed = new Set(machines.map(({ providerId }) => providerId));
   const absent = rows.filter(({ providerId }) => providerId !== null && !listed.has(providerId));
   const newly: MachineRow[] = [];
@@ -45,6 +60,7 @@ export async function reconcileRows(
       items.push({ uid: row.uid, providerId: row.providerId, outcome, reason });
     };
     if (!(await mayConclude(deps, row))) {
+      walk.foreign += 1;
       tell("alert", "other_credential");
     } else if (row.missingSince === null) {
       newly.push(row);
@@ -54,9 +70,15 @@ export async function reconcileRows(
       tell("kept", "missing");
     } else if (!deps.budget.allows(LOOK) || !(await deps.mayGoOn())) {
       tell("remaining", "budget");
-    } else if (await isLost(deps, row)) {
-      lost.push(row);
-      tell("settled", "lost");
+    } else {
+      try {
+        if (!(await isLost(deps, row))) continue;
+        lost.push(row);
+        tell("settled", "lost");
+      } catch (error) {
+        if (concernsAll(error)) throw error;
+        tell("error", messageOf(error));
+      }
     }
   }
   await table.note(
@@ -68,7 +90,7 @@ export async function reconcileRows(
     lost.map(({ uid }) => ({ uid, reason: "lost" })),
     now,
   );
-  walk.after = rows.at(-1)?.uid ?? walk.after;
+  walk.after = last;
   return rows.length < SLICE ? "done" : "more";
 }
 

@@ -6,26 +6,43 @@
  *   rows       fifty by fifty: one whose machine is not there is lost after two looks, the second by id
  */
 import { DriverError } from "../driver/driver.ts";
-import type { Progress, ReconcileMemory, Walk } from "../store/lock.ts";
+import type { Progress, ReconcileMemory, SweepMemory, Walk } from "../store/lock.ts";
 import type { PhaseDeps } from "./phase.ts";
 import { reconcileMachines } from "./reconcile-machines.ts";
 import { isTooMany, reconcileRows } from "./reconcile-rows.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
 const EVERY_MS = 15 * 60_000;
+/** Ten thousand machines take an hour and a half on a free plan. */
+const LONGEST_MS = 6 * 3_600_000;
 /** So many slices a tick; each parses fifty machines, and a free plan allows 10 ms of CPU. */
 const MOST_SLICES = { free: 6, small: 2, paid: 60 };
 /** What a slice costs at least: to list, to look up, and to write down what follows. */
 const COST = { fetches: 3, statements: 6 };
 
+/** Whether a walk is under way, or one is to begin. */
+export const isReconcileDue = ({ reconcile: state }: SweepMemory, now: number): boolean =>
+  state.walk !== null || now - state.lastAt >= EVERY_MS || state.lastAt > now;
+
 export async function reconcile(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase">> {
   const state = deps.memory.reconcile;
   const now = deps.now();
   const items: Item[] = [];
-  if (state.walk === null && now - state.lastAt < EVERY_MS && state.lastAt <= now) return { items, failure: null };
+  if (!isReconcileDue(deps.memory, now)) return { items, failure: null };
+  // One that cannot end begins anew.
+  if (state.walk !== null && now - state.walk.startedAt > LONGEST_MS) state.walk = null;
   // A walk can wait; what is left of the provider's rate limit then is for deletes.
   if (deps.extras.isSpare?.() === false) return { items, failure: null };
-  state.walk ??= { startedAt: now, side: "machines", page: null, after: "", shown: 0, absent: 0 };
+  state.walk ??= {
+    startedAt: now,
+    side: "machines",
+    page: null,
+    after: "",
+    shown: 0,
+    absent: 0,
+    foreign: 0,
+    failures: 0,
+  };
   const { walk } = state;
   try {
     for (let slice = 0; slice < MOST_SLICES[deps.plan]; slice++) {
@@ -54,7 +71,9 @@ async function step(deps: PhaseDeps, state: ReconcileMemory, walk: Walk, items: 
 
 /** What a walk found absent is believed by the next one, unless it was so much that the inventory itself must be doubted. */
 async function conclude({ store }: PhaseDeps, state: ReconcileMemory, walk: Walk, items: Item[]): Promise<void> {
-  state.isTrusted = !isTooMany(walk);
+  const isReleased = async () => (await store.settings.inventoryReleasedUntil()) > walk.startedAt;
+  state.isTrusted = !isTooMany(walk) || (await isReleased());
+  state.isForeign = walk.foreign > 0;
   if (!state.isTrusted) {
     await store.machines.forgetMissing(walk.startedAt);
     items.push({ uid: null, providerId: null, outcome: "alert", reason: "inventory_untrusted" });

@@ -18,7 +18,7 @@ import { findEnded, leftovers } from "./leftovers.ts";
 import { messageOf, type PhaseDeps, type SweepDeps } from "./phase.ts";
 import { reapBlind } from "./reap-blind.ts";
 import { reap } from "./reap.ts";
-import { reconcile } from "./reconcile.ts";
+import { isReconcileDue, reconcile } from "./reconcile.ts";
 import { settle } from "./settle.ts";
 import { hasNews, outcomeOf, reportJson, type PhaseReport, type SweepOrder, type SweepReport } from "./report.ts";
 
@@ -35,6 +35,8 @@ const LEFT_BY = {
   reconcile: { fetches: 2, statements: 5 },
   leftovers: { fetches: 0, statements: 0 },
 };
+/** A slice of the reconcile at least. */
+const WALK_FETCHES = 3;
 /** The report and the release still have to be paid for. */
 const CLOSING_STATEMENTS = 2;
 
@@ -166,10 +168,12 @@ async function run(
   opened: Omit<PhaseDeps, "budget" | "cap">,
 ): Promise<SweepReport> {
   const deps = { ...opened, cap: createBlastCap(opened.store, opened.rules, now()) };
+  // Only when a walk is due does settle leave it its calls.
+  const forWalk = isReconcileDue(opened.memory, now()) ? WALK_FETCHES : 0;
   const phase = (name: keyof typeof LEFT_BY): PhaseDeps => ({
     ...deps,
     budget: budgetOf(meter, {
-      fetches: limit.fetches - LEFT_BY[name].fetches,
+      fetches: limit.fetches - LEFT_BY[name].fetches - (name === "settle" ? forWalk : 0),
       statements: limit.statements - CLOSING_STATEMENTS - LEFT_BY[name].statements,
     }),
   });

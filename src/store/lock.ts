@@ -21,8 +21,10 @@ const walk = z.object({
   after: z.string(),
   shown: z.int(),
   absent: z.int(),
+  foreign: z.int(),
+  failures: z.int(),
 });
-const reconcile = z.object({ walk: walk.nullable(), lastAt: z.int(), isTrusted: z.boolean() });
+const reconcile = z.object({ walk: walk.nullable(), lastAt: z.int(), isTrusted: z.boolean(), isForeign: z.boolean() });
 
 export interface Release {
   now: number;
@@ -50,6 +52,8 @@ export interface ReconcileMemory {
   lastAt: number;
   /** Whether what that one found absent may be believed. */
   isTrusted: boolean;
+  /** Whether that one missed what was made under another credential of the provider. */
+  isForeign: boolean;
 }
 
 /** What came of a slice: there are more, it was the last of its side, or this tick had better end here. */
@@ -67,6 +71,10 @@ export interface Walk {
   shown: number;
   /** How many of them were found absent for the first time. */
   absent: number;
+  /** How many of another credential were found absent. */
+  foreign: number;
+  /** How often it has failed at the place where it is. */
+  failures: number;
 }
 
 /** A lock that was taken. */
@@ -76,11 +84,13 @@ interface Held {
   readonly memory: SweepMemory;
 }
 
-const FRESH: Readonly<ReconcileMemory> = { walk: null, lastAt: 0, isTrusted: true };
+const FRESH: Readonly<ReconcileMemory> = { walk: null, lastAt: 0, isTrusted: true, isForeign: false };
+/** Later than any machine: nothing is younger than a first sweep that is still to come. */
+const NEVER = Number.MAX_SAFE_INTEGER;
 
 const memoryOf = (row: z.infer<typeof lockRow>): SweepMemory => ({
   resourcesListedAt: row.resources_listed_at,
-  firstSweepAt: row.first_sweep_at ?? 0,
+  firstSweepAt: row.first_sweep_at ?? NEVER,
   reconcile: reconcile.safeParse(row.reconcile).data ?? { ...FRESH },
 });
 
@@ -111,7 +121,7 @@ export function createLockStore(db: Sql) {
     /** What the next sweep will know; for one that takes no lock. */
     async recall(): Promise<SweepMemory> {
       const row = parseFirst(lockRow, await db.rows(sql("SELECT * FROM locks WHERE name = 'sweep'")));
-      return row ? memoryOf(row) : { resourcesListedAt: 0, firstSweepAt: 0, reconcile: FRESH };
+      return row ? memoryOf(row) : { resourcesListedAt: 0, firstSweepAt: NEVER, reconcile: { ...FRESH } };
     },
 
     /** Holds on for longer. False when another has taken over, and the sweep must stop. */
@@ -144,7 +154,7 @@ export function createLockStore(db: Sql) {
     /** What health is judged by; null before the migrations ran. */
     async read() {
       const row = parseFirst(lockRow, await db.rows(sql("SELECT * FROM locks WHERE name = 'sweep'")));
-      return row && { ...row, isInventoryTrusted: memoryOf(row).reconcile.isTrusted };
+      return row && { ...row, reconciled: memoryOf(row).reconcile };
     },
   };
 }

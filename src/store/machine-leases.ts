@@ -26,6 +26,17 @@ export function createMachineLeases(db: Sql, fenced: string) {
     keep: (uid: string, now: number, until: number, requestId: string): Promise<MachineRow | null> =>
       move(uid, now, until, "", "kept", requestId),
 
+    /** What is about to be written to a machine's label: whatever comes of it, it is this row's own word. */
+    async noteLabelSent(uid: string, expiresAt: number): Promise<void> {
+      await db.rows(
+        sql(
+          `UPDATE machines SET label_sent_at = max(coalesce(label_sent_at, 0), ?2) WHERE uid = ?1${fenced}`,
+          uid,
+          expiresAt,
+        ),
+      );
+    },
+
     /** Moves ends later to what labels promise. Guarded by the end as it was read, and by nobody having ended it. */
     async promise(ends: readonly { uid: string; from: number; to: number }[]): Promise<void> {
       if (ends.length === 0) return;
@@ -47,7 +58,7 @@ export function createMachineLeases(db: Sql, fenced: string) {
       if (told.length === 0) return;
       await db.rows(
         sql(
-          `UPDATE machines SET label_expires_at = told.value ->> 'expiresAt' FROM json_each(?1) AS told
+          `UPDATE machines SET label_expires_at = told.value ->> 'expiresAt', label_sent_at = NULL FROM json_each(?1) AS told
            WHERE uid = told.value ->> 'uid' AND phase = 'active'${fenced}`,
           JSON.stringify(told),
         ),

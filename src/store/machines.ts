@@ -131,21 +131,22 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
     /** Says what is being tried for a row now, and owns it for as long. False when it is no longer `requested`. */
     async choose(
       uid: string,
-      { serverType, region, image, attachments }: Candidate & { image: string; attachments: Attachments | null },
+      chosen: Candidate & { image: string; attachments: Attachments | null; credential: string },
       now: number,
       tryingUntil: number,
     ): Promise<boolean> {
       const rows = await db.rows(
         sql(
-          `UPDATE machines SET server_type = ?2, region = ?3, image = ?6, attachments = ?7, next_try_at = ?4, tried_at = ?5, missing_since = NULL
+          `UPDATE machines SET server_type = ?2, region = ?3, image = ?6, attachments = ?7, credential = ?8, next_try_at = ?4, tried_at = ?5, missing_since = NULL
            WHERE uid = ?1 AND phase = 'requested' RETURNING uid`,
           uid,
-          serverType,
-          region,
+          chosen.serverType,
+          chosen.region,
           tryingUntil,
           now,
-          image,
-          attachments && JSON.stringify(attachments),
+          chosen.image,
+          chosen.attachments && JSON.stringify(chosen.attachments),
+          chosen.credential,
         ),
       );
       return rows.length > 0;
@@ -157,18 +158,19 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
      */
     async adopt(
       uid: string,
-      found: { uid: string; requestedAt: number; expiresAt: number; maxUntil: number },
+      found: { uid: string; requestedAt: number; expiresAt: number; maxUntil: number; credential: string },
     ): Promise<MachineRow | null> {
       const [rows] = await db.batch([
         sql(
           `UPDATE OR IGNORE machines SET uid = ?2, requested_at = ?3, expires_at = ?4, max_until = ?5, label_expires_at = ?4,
-             attachments = NULL
+             attachments = NULL, credential = ?6
            WHERE uid = ?1 AND phase = 'requested' RETURNING *`,
           uid,
           found.uid,
           found.requestedAt,
           found.expiresAt,
           found.maxUntil,
+          found.credential,
         ),
         sql(
           "UPDATE OR IGNORE resource_uses SET machine_uid = ?2 WHERE machine_uid = ?1 AND changes() > 0",
@@ -209,6 +211,12 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
         ),
       ]);
       return parseRows(machineRow, rows ?? []);
+    },
+
+    /** Gives a live row the name that its machine's label tells. False where another live machine of the owner has it. */
+    async rename(uid: string, name: string): Promise<boolean> {
+      const statement = `UPDATE OR IGNORE machines SET name = ?2 WHERE uid = ?1 AND ${LIVE} RETURNING uid`;
+      return (await db.rows(sql(statement, uid, name))).length > 0;
     },
 
     /** One page of the machines that match, oldest first, and how many match in all. */

@@ -1,8 +1,10 @@
 import * as z from "zod";
-import { parseFirst, sql, type Sql } from "./db.ts";
+import { parseFirst, parseRows, sql, type Sql } from "./db.ts";
 
 const INSTALLATION = "installation";
-const BLAST_CAP = "blast_cap_released_until";
+const CAP_RELEASED = "blast_cap_released_until";
+const CAP_HELD = "blast_cap_held_until";
+const INVENTORY_RELEASED = "inventory_released_until";
 const SELECT = "SELECT value FROM settings WHERE key = ?";
 const value = z.object({ value: z.string() });
 
@@ -10,6 +12,11 @@ export type SettingStore = ReturnType<typeof createSettingStore>;
 
 /** The `settings` table: what this database knows of where it belongs. */
 export function createSettingStore(db: Sql) {
+  const set = async (key: string, to: string): Promise<void> => {
+    const statement =
+      "INSERT INTO settings (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    await db.rows(sql(statement, key, to));
+  };
   return {
     /** The installation that this database served first, or last took over; null if none is known yet. */
     async installation(): Promise<string | null> {
@@ -25,20 +32,21 @@ export function createSettingStore(db: Sql) {
       return parseFirst(value, rows ?? [])?.value ?? current;
     },
 
-    /** Until when an admin allows more early deaths a sweep than the cap; 0 = no longer. Unix milliseconds. */
-    async blastCapReleasedUntil(): Promise<number> {
-      return Number(parseFirst(value, await db.rows(sql(SELECT, BLAST_CAP)))?.value ?? 0);
+    /** Until when early deaths beyond the cap are allowed, and until when all of them are held; 0 = no longer. Unix milliseconds. */
+    async blastCap(): Promise<{ releasedUntil: number; heldUntil: number }> {
+      const rows = await db.rows(sql("SELECT key, value FROM settings WHERE key IN (?, ?)", CAP_RELEASED, CAP_HELD));
+      const known = parseRows(z.object({ key: z.string(), value: z.string() }), rows);
+      const at = (key: string): number => Number(known.find((row) => row.key === key)?.value ?? 0);
+      return { releasedUntil: at(CAP_RELEASED), heldUntil: at(CAP_HELD) };
     },
+    releaseBlastCap: (until: number) => set(CAP_RELEASED, String(until)),
+    holdBlastCap: (until: number) => set(CAP_HELD, String(until)),
 
-    async releaseBlastCap(until: number): Promise<void> {
-      await db.rows(
-        sql(
-          "INSERT INTO settings (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-          BLAST_CAP,
-          String(until),
-        ),
-      );
+    /** Until when an admin believes an inventory that lacks more than can be believed; 0 = no longer. Unix milliseconds. */
+    async inventoryReleasedUntil(): Promise<number> {
+      return Number(parseFirst(value, await db.rows(sql(SELECT, INVENTORY_RELEASED)))?.value ?? 0);
     },
+    releaseInventory: (until: number) => set(INVENTORY_RELEASED, String(until)),
 
     /** Moves on to a new installation, once its configuration names the old one. */
     async moveInstallation(from: string, to: string): Promise<void> {

@@ -41,9 +41,17 @@ export async function listServerPage(
 ): Promise<InventoryPage> {
   const pageAt = pagesOf(call, read, selector, "id:asc");
   const first = await pageAt(number ?? 1);
-  const last = number === null ? (first.last ?? 1) : null;
-  const { machines, unreadable } = last === null || last === 1 ? first : await pageAt(last);
-  return { machines, number: last ?? number ?? 1, isWhole: unreadable === 0 && machines.every((one) => one.hasLabels) };
+  const last = number ?? lastOf(first);
+  const { machines, unreadable } = number === null && last > 1 ? await pageAt(last) : first;
+  return { machines, number: last, isWhole: unreadable === 0 && machines.every((one) => one.hasLabels) };
+}
+
+/** Where a list ends, told by its first page: with no page after it, here; else where it says, if that can be. */
+function lastOf({ next, last }: Page): number {
+  if (next === null && (last ?? 1) <= 1) return 1;
+  if (next === null || last === null || last < next || last > MAX_PAGES)
+    throw new DriverError("unexpected", `the provider's list does not say where it ends: ${last} after ${next}`);
+  return last;
 }
 
 /** `list` of the contract: every page that is asked for, or an error with what was read as `partial` (S75-S77). */
