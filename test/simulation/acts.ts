@@ -9,11 +9,19 @@ import type { Circumstances } from "./invocation.ts";
 import type { Clock, Provider } from "./provider.ts";
 import type { SweepReport } from "../../src/reaper/report.ts";
 import { CANARY } from "./settings.ts";
+import { KEY_A } from "../simulator/sample-keys.ts";
 import { isOf, keyOf as keyOfServer, uidOf } from "./truth.ts";
 
 const SPECS = [
   { server_type: "cx23", region: "fsn1", cloud_init: `#cloud-config\n# ${CANARY}` },
   { server_type: ["cx33", "cx23"], region: ["nbg1", "hel1"], keep_on_failure: "20m" },
+  {
+    server_type: "cx23",
+    region: "fsn1",
+    ssh_keys: [KEY_A],
+    firewalls: [{ rules: [{ direction: "in", protocol: "tcp", port: "22" }] }],
+    networks: [{ ip_range: "10.0.0.0/16" }],
+  },
 ] as const;
 
 const machineAnswer = z.object({

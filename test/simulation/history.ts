@@ -14,7 +14,7 @@ interface Whose {
 }
 /** What is asked of one mayfly. */
 export type Act =
-  | ({ readonly do: "create"; readonly ttl: (typeof TTLS)[number]; readonly spec: 0 | 1 } & Whose)
+  | ({ readonly do: "create"; readonly ttl: (typeof TTLS)[number]; readonly spec: 0 | 1 | 2 } & Whose)
   | ({ readonly do: "renew"; readonly ttl: (typeof TTLS)[number] } & Whose)
   | ({ readonly do: "destroy"; readonly failed: boolean } & Whose)
   | { readonly do: "list" }
@@ -23,7 +23,7 @@ export type Act =
 /** What the provider does to some of the next calls of one kind. */
 export interface ProviderFault {
   readonly do: "fault";
-  readonly on: "create" | "list" | "look" | "relabel" | "destroy";
+  readonly on: "create" | "list" | "look" | "relabel" | "destroy" | "make" | "unmake";
   readonly effect: (typeof EFFECTS)[number];
   readonly skip: number;
   readonly times: number;
@@ -73,7 +73,7 @@ export type Step =
 
 const oneOf = <T>(list: readonly T[]) => fc.constantFrom(...list);
 const whose = { owner: oneOf(OWNERS), name: oneOf(NAMES) };
-const create = { do: fc.constant("create" as const), ...whose, ttl: oneOf(TTLS), spec: oneOf([0, 1] as const) };
+const create = { do: fc.constant("create" as const), ...whose, ttl: oneOf(TTLS), spec: oneOf([0, 1, 2] as const) };
 const renew = { do: fc.constant("renew" as const), ...whose, ttl: oneOf(TTLS) };
 const destroy = { do: fc.constant("destroy" as const), ...whose, failed: fc.boolean() };
 const list = { do: fc.constant("list" as const) };
@@ -118,7 +118,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     arbitrary: fc.record({
       do: fc.constant("fault" as const),
-      on: oneOf(["create", "list", "look", "relabel", "destroy"] as const),
+      on: oneOf(["create", "list", "look", "relabel", "destroy", "make", "unmake"] as const),
       effect: oneOf(EFFECTS),
       skip: oneOf([0, 0, 1, 2] as const),
       times: oneOf([1, 1, 2, 5] as const),

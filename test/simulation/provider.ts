@@ -17,6 +17,8 @@ const CALLS: Record<ProviderFault["on"], { method: string; path: string }> = {
   look: { method: "GET", path: "^/v1/servers/\\d+$" },
   relabel: { method: "PUT", path: "^/v1/servers/\\d+$" },
   destroy: { method: "DELETE", path: "^/v1/servers/\\d+$" },
+  make: { method: "POST", path: "^/v1/(firewalls|networks|ssh_keys)$" },
+  unmake: { method: "DELETE", path: "^/v1/(firewalls|networks|ssh_keys)/" },
 };
 
 const EFFECTS: Record<ProviderFault["effect"], Fault> = {

@@ -8,8 +8,9 @@ import { copyOf } from "./copies.ts";
 import { dueAt, liveRows } from "./overstay.ts";
 import type { openPeople } from "./people.ts";
 import type { Clock } from "./provider.ts";
-import { ADOPTION, CANARY, MINUTE, RECOVERY } from "./settings.ts";
-import { isProtected, labelEnd, labelsOf, uidOf } from "./truth.ts";
+import { sql } from "../../src/store/db.ts";
+import { ADOPTION, CANARY, HOUR, MINUTE, RECOVERY } from "./settings.ts";
+import { isProtected, labelEnd, labelsOf, resourcesOf, uidOf, usedIds } from "./truth.ts";
 
 interface Stage {
   readonly scene: Scene;
@@ -38,6 +39,8 @@ export async function endQuietly(stage: Stage): Promise<void> {
   for (let minute = 0; minute < (2 * RECOVERY) / MINUTE && (await liveRows(database)).size > 0; minute++)
     await minutes(stage, 1);
 
+  await clearUp(stage);
+
   for (const { id } of ourServers()) books.broken.push(`I1: server ${id} of ours is left at the end`);
   for (const [uid, { phase }] of await liveRows(database)) books.broken.push(`row ${uid} is ${phase} for ever`);
   for (const id of people.changed()) books.broken.push(`I2: foreign server ${id} is not what it was`);
@@ -45,6 +48,25 @@ export async function endQuietly(stage: Stage): Promise<void> {
   for (const secret of [CANARY, env.HCLOUD_TOKEN])
     if (kept.includes(secret)) books.broken.push(`I7: ${secret} is in the log or in D1`);
   check();
+}
+
+/** What lies beside machines goes with them, or at the second hourly look at the latest. */
+async function clearUp(stage: Stage): Promise<void> {
+  const { scene, clock } = stage;
+  const { simulator } = scene.provider;
+  const used = (): ReadonlySet<number> => usedIds(simulator.state());
+  const left = (): string[] =>
+    resourcesOf(simulator.state(), scene.installation).filter((path) => !used().has(Number(path.split("/").at(-1))));
+  const open = sql("SELECT uid, phase, provider_id FROM resources WHERE phase IN ('requested', 'active', 'deleting')");
+  const rows = async () => (await scene.database.rows(open)).filter((row) => !used().has(Number(row["provider_id"])));
+  for (let hour = 0; hour < 4 && (left().length > 0 || (await rows()).length > 0); hour++) {
+    await minutes(stage, 5);
+    clock.now += HOUR;
+    await minutes(stage, 5);
+  }
+  for (const path of left()) scene.books.broken.push(`${path} of ours is left at the end`);
+  for (const { uid, phase } of await rows())
+    scene.books.broken.push(`resource ${String(uid)} is ${String(phase)} for ever`);
 }
 
 /** Minutes with a tick each. */

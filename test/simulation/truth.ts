@@ -1,12 +1,26 @@
 /** What the provider really holds, and whose it is: the simulator's own books, which mayfly never sees. */
 import { labelTime } from "../../src/machine/age.ts";
 import { LABEL, uidIn } from "../../src/machine/labels.ts";
-import type { ServerState } from "../simulator/simulator.ts";
+import type { ServerState, State } from "../simulator/simulator.ts";
 
 export const labelsOf = ({ labels }: Pick<ServerState, "labels">) => labels ?? {};
 
-export const isOf = (server: ServerState, installation: string): boolean =>
+export const isOf = (server: Pick<ServerState, "labels">, installation: string): boolean =>
   labelsOf(server)[LABEL.managed] === "true" && labelsOf(server)[LABEL.installation] === installation;
+
+/** Ids of firewalls and networks that servers use: once a person has made such a server his own, they are his to free. */
+export const usedIds = ({ firewalls, networks }: State): ReadonlySet<number> =>
+  new Set([
+    ...firewalls.filter(({ applied_to }) => applied_to.length > 0).map(({ id }) => id),
+    ...networks.filter(({ servers }) => servers.length > 0).map(({ id }) => id),
+  ]);
+
+/** Everything beside servers that carries an installation's labels, by its path. */
+export function resourcesOf({ firewalls, networks, ssh_keys }: State, installation: string): string[] {
+  return Object.entries({ firewalls, networks, ssh_keys }).flatMap(([plural, all]) =>
+    all.filter((one) => isOf(one, installation)).map(({ id }) => `/v1/${plural}/${id}`),
+  );
+}
 
 export const uidOf = (server: ServerState): string => uidIn(labelsOf(server));
 

@@ -3,8 +3,8 @@ import { LABEL } from "../../src/machine/labels.ts";
 import type { Simulator, ServerState } from "../simulator/simulator.ts";
 import type { Books } from "./books.ts";
 import type { Clock } from "./provider.ts";
-import { HOUR, LAUNCH_DEADLINE, MAX_AGE, MOST_SKEW } from "./settings.ts";
-import { isOf, keyOf, labelEnd, labelsOf, uidOf } from "./truth.ts";
+import { HOUR, LAUNCH_DEADLINE, MAX_AGE, MINUTE, MOST_SKEW } from "./settings.ts";
+import { isOf, keyOf, labelEnd, labelsOf, resourcesOf, uidOf } from "./truth.ts";
 
 /** Labels hold whole seconds. */
 const LABEL_GRAIN = 1000;
@@ -22,6 +22,11 @@ export function watchCall(
   const { pathname } = new URL(request.url);
   const id = Number(/^\/v1\/servers\/(\d+)/.exec(pathname)?.[1]);
   const server = before.find((one) => one.id === id);
+  if (request.method === "DELETE" && !pathname.startsWith("/v1/servers/")) {
+    const isOurs = resourcesOf(simulator.state(), installation).includes(pathname);
+    // One that is gone already may be deleted again.
+    if (!isOurs && isThere(simulator, pathname)) books.broken.push(`I2: DELETE of ${pathname}, which is not ours`);
+  }
   if (server !== undefined) {
     const what = `${request.method} of server ${id} (${keyOf(server)})`;
     if (!isOf(server, installation)) books.broken.push(`I2: ${what}, which is not ours`);
@@ -34,6 +39,12 @@ export function watchCall(
     books.died += before.filter((old) => !after.some((one) => one.id === old.id)).length;
     if (request.method === "POST") checkDoubles(after, books);
   };
+}
+
+function isThere(simulator: Simulator, pathname: string): boolean {
+  const { firewalls, networks, ssh_keys } = simulator.state();
+  const id = Number(pathname.split("/").at(-1));
+  return [...firewalls, ...networks, ...ssh_keys].some((one) => one.id === id);
 }
 
 /** I3: one (owner, name) of one installation is one machine. */
@@ -57,8 +68,10 @@ function endOf(server: ServerState, { told, lengthened, isD1Refusing }: Books): 
 function mayDie(server: ServerState, books: Books, now: number): boolean {
   if (books.asked.has(uidOf(server)) || books.asking.has(keyOf(server))) return true;
   const age = now - (books.born.get(server.id) ?? now);
+  // What it was made with could not be put on.
+  const isBare = books.strikes.has("action_error") && server.public_net.firewalls.length === 0 && age > 2 * MINUTE;
   const isNotLaunched = server.status !== "running" && age >= LAUNCH_DEADLINE;
-  return now >= endOf(server, books) - LABEL_GRAIN || isNotLaunched || age > MAX_AGE + MOST_SKEW;
+  return now >= endOf(server, books) - LABEL_GRAIN || isNotLaunched || isBare || age > MAX_AGE + MOST_SKEW;
 }
 
 const time = (ms: number): string => new Date(ms).toISOString().slice(11, 19);
