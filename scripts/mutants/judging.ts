@@ -9,7 +9,7 @@ export const JUDGING: readonly Mutant[] = [
     file: "src/machine/decide.ts",
     find: "export const isSame = (row: MachineRow, machine: Machine): boolean =>\n",
     replace: "export const isSame = (row: MachineRow, machine: Machine): boolean =>\n  row !== null ||\n",
-    caughtBy: ["test/machine/decide.test.ts"],
+    caughtBy: [SIMULATION],
   },
   {
     name: "installation unchecked",
@@ -36,7 +36,7 @@ export const JUDGING: readonly Mutant[] = [
     file: "src/machine/decide.ts",
     find: "now > (row.triedAt ?? row.requestedAt) + launchDeadlineMs;",
     replace: "now + 0 * launchDeadlineMs > (row.triedAt ?? row.requestedAt);",
-    caughtBy: ["test/machine/decide.test.ts"],
+    caughtBy: [SIMULATION],
   },
   {
     name: "label's end ignored",

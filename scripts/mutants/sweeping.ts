@@ -79,8 +79,8 @@ export const SWEEPING: readonly Mutant[] = [
     broken: "reap destroys what the list showed, and does not look again",
     promise: "I2",
     file: "src/reaper/guarded-driver.ts",
-    find: "const machine = await read(driver, providerId);",
-    replace: "const machine = known.get(providerId)?.machine ?? (await read(driver, providerId));",
+    find: "const machine = await getIfThere(driver, providerId);",
+    replace: "const machine = known.get(providerId)?.machine ?? (await getIfThere(driver, providerId));",
     caughtBy: ["test/reaper/reap.test.ts"],
   },
   {
