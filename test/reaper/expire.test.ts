@@ -144,6 +144,25 @@ describe("expire", () => {
     expect((await mayfly.send("GET", "/healthz")).status).toBe(200);
   });
 
+  it("leaves a row ended that its owner ended after it was read, and whose name is in use again", async () => {
+    const mayfly = createMayfly();
+    await put(mayfly, "box");
+    mayfly.advance(2 * MINUTE);
+    const { simulator } = mayfly;
+    const fetch = simulator.fetch.bind(simulator);
+    simulator.fetch = async (request) => {
+      const answer = await fetch(request);
+      simulator.fetch = fetch;
+      expect((await mayfly.send("DELETE", "/v1/machines/box")).status).toBe(200);
+      expect((await put(mayfly, "box")).status).toBe(201);
+      return answer;
+    };
+    const report = await mayfly.tick();
+    expect(report?.phases[0]).toMatchObject({ failure: null, items: [{ outcome: "kept" }] });
+    expect(servers(mayfly)).toHaveLength(1);
+    expect(machineIn(await mayfly.send("GET", "/v1/machines/box")).status).not.toBe("deleting");
+  });
+
   it("goes on where a sweep was cut off after it wrote its intent", async () => {
     const mayfly = createMayfly();
     await put(mayfly, "box");

@@ -50,6 +50,23 @@ describe("reap", () => {
     expect(servers(mayfly).map(({ name }) => name)).toEqual(["stranger"]);
   });
 
+  it("I2: reads a machine again, and leaves alone what has been taken from us since it was listed", async () => {
+    const mayfly = createMayfly();
+    const { simulator } = mayfly;
+    const { id } = simulator.addServer({ name: "mine-now", labels: OURS, created: ago(25 * HOUR) });
+    const fetch = simulator.fetch.bind(simulator);
+    simulator.fetch = async (request) => {
+      const answer = await fetch(request);
+      simulator.fetch = fetch;
+      const init = { method: "PUT", headers: { Authorization: "Bearer a-person" }, body: '{"labels":{}}' };
+      await fetch(new Request(`https://api.hetzner.cloud/v1/servers/${id}`, init));
+      return answer;
+    };
+    const report = await mayfly.tick();
+    expect(report?.phases[1]?.items).toMatchObject([{ outcome: "kept", reason: "foreign" }]);
+    expect(servers(mayfly).map(({ name }) => name)).toEqual(["mine-now"]);
+  });
+
   it("S75: 120 forgotten machines are gone after enough ticks, each within what a free plan allows", async () => {
     const mayfly = createMayfly();
     for (let number = 0; number < 120; number++)

@@ -4,6 +4,8 @@ export interface Order {
   readonly runs: number;
   /** Of one history: where it stands among all of the seed. */
   readonly path?: string;
+  /** A history that breaks a promise ends the run, and is not made smaller. */
+  readonly isFirstEnough?: true;
 }
 
 /** Counts over all histories that were played, those that only made a failing one smaller too. */

@@ -70,6 +70,14 @@ describe("what mayfly sends is watched", () => {
     expect(books.broken).toEqual([expect.stringMatching(/^I3: two servers/)]);
   });
 
+  it("I1: a server of ours that it takes our labels off, and would then forget", async () => {
+    const { books, id, labels, call } = open();
+    await call("PUT", `/servers/${id}`, { labels: { ...labels, [LABEL.expires]: labels[LABEL.max] } });
+    expect(books.broken).toEqual([]);
+    await call("PUT", `/servers/${id}`, { labels: { [LABEL.expires]: labels[LABEL.max] } });
+    expect(books.broken).toEqual([expect.stringMatching(/^I1: PUT/)]);
+  });
+
   it("I2: a foreign server that is not what it was at the end", async () => {
     const { provider, id } = open();
     const people = openPeople(provider, env.INSTALLATION);

@@ -10,7 +10,7 @@ import { play } from "./play.ts";
 
 export async function runHistories(
   database: Database,
-  { seed, runs, path }: Order,
+  { seed, runs, path, isFirstEnough }: Order,
   transaction: Transaction = (act) => act(),
 ): Promise<Result> {
   const tally: Tally = { histories: 0, ticks: 0, answers: 0, born: 0, died: 0, longestOverstay: 0, strikes: {} };
@@ -25,7 +25,8 @@ export async function runHistories(
   const details = await fc.check(property, {
     seed,
     numRuns: runs,
-    ...(path === undefined ? {} : { path, endOnFailure: true }),
+    endOnFailure: isFirstEnough ?? path !== undefined,
+    ...(path === undefined ? {} : { path }),
   });
   return { tally, failure: details.failed ? failureOf(details) : null };
 }

@@ -1,4 +1,4 @@
-/** Each call that mayfly sends, held against the truth of that moment: I2 and I4, and I3 after it. */
+/** Each call that mayfly sends, held against the truth of that moment: I2 and I4, and I1 and I3 after it. */
 import { LABEL } from "../../src/machine/labels.ts";
 import type { Simulator, ServerState } from "../simulator/simulator.ts";
 import type { Books } from "./books.ts";
@@ -38,6 +38,10 @@ export function watchCall(
     for (const one of after) if (!before.some((old) => old.id === one.id)) books.born.set(one.id, clock.now);
     books.died += before.filter((old) => !after.some((one) => one.id === old.id)).length;
     if (request.method === "POST") checkDoubles(after, books);
+    const kept = after.find((one) => one.id === id);
+    // Nobody would look after it any more.
+    if (server && kept && isOf(server, installation) && !isOf(kept, installation))
+      books.broken.push(`I1: ${request.method} took our labels off server ${id}`);
   };
 }
 
