@@ -11,9 +11,9 @@ import { runHistories, withFakeTimers } from "./run.ts";
 import { withSqlite } from "./sim-db.ts";
 
 /** What no history of a run has met, though it is long enough to meet all: such a run would show nothing. */
-function neverSeen({ histories, strikes, born, died, longestOverstay }: Tally): string[] {
+function neverSeen({ histories, strikes, born, died }: Tally): string[] {
   if (histories < SHORT.runs) return [];
-  const counts = { ...strikes, born, died, longestOverstay };
+  const counts = { ...strikes, born, died };
   return [...EFFECTS, ...MISHAPS, ...Object.keys(counts)].filter((what) => !new Map(Object.entries(counts)).get(what));
 }
 
