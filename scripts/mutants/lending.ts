@@ -20,7 +20,7 @@ export const LENDING: readonly Mutant[] = [
     file: "src/lifecycle/attempt.ts",
     find: "return !resumed && !ambiguous && NOTHING_MADE.has(code);",
     replace: "return NOTHING_MADE.has(code) || ambiguous || resumed;",
-    caughtBy: [SIMULATION],
+    caughtBy: ["test/lifecycle/create.test.ts"],
   },
   {
     name: "owner's word forgotten",

@@ -63,7 +63,7 @@ export const SWEEPING: readonly Mutant[] = [
     file: "src/reaper/expire.ts",
     find: "if (concernsAll(error)) refused = error.message;",
     replace: "refused = messageOf(error);",
-    caughtBy: [SIMULATION],
+    caughtBy: ["test/reaper/expire.test.ts"],
   },
   {
     name: "failed list proves absence",

@@ -84,9 +84,8 @@ export async function heldByOurs(
   // It was found again under another name, because a row that was set back had this one.
   if (known !== null && isLive(known) && known.owner === row.owner && known.phase !== "destroying") {
     await fail();
-    return (await store.machines.rename(uid, row.name))
-      ? done({ ...known, name: row.name }, false)
-      : refused(RELEASING);
+    const isHisStill = known.expiresAt > now() && (await store.machines.rename(uid, row.name));
+    return isHisStill ? done({ ...known, name: row.name }, false) : refused(RELEASING);
   }
   if (known !== null || created === null || existing.status === "deleting") {
     await fail();

@@ -1,6 +1,6 @@
 import { creationTime, labelTime } from "./age.ts";
 import { LABEL, uidIn } from "./labels.ts";
-import { isLive, labelUidOf, type Attachments, type Labels, type Machine, type MachineRow } from "./machine.ts";
+import { isLive, labelUidOf, type Labels, type Machine, type MachineRow } from "./machine.ts";
 import type { Selector } from "./selector.ts";
 
 /** What the decision depends on besides the two facts. */
@@ -66,24 +66,34 @@ function judge(row: MachineRow | null, machine: Machine, now: number, rules: Rul
   if (now >= endOf(row, machine)) return destroy("expired");
   if (row.status === "creating" && machine.status !== "running" && isLaunchOver(row, now, rules))
     return destroy("launch_failed");
-  if (machine.status === "running" && lacks(row, machine) && now - (row.createdAt ?? row.requestedAt) > ATTACH_MS)
-    return destroy("attach_failed");
+  if (machine.status === "running" && lacks(row, machine, now, rules)) return destroy("attach_failed");
   return keep("live");
 }
 
 /** What was decided over a live machine before its end, and is still to be brought about. */
 const DECIDED = ["launch_failed", "attach_failed"] as const;
-/** So long after its creation what a running machine was made with has not come any more. */
-const ATTACH_MS = 2 * 60_000;
+/** A firewall is on a machine from its creation on, applied or still to be; so long after it one that is not will not come. */
+const FIREWALL_MS = 2 * 60_000;
 
-/** Whether a machine is seen without a firewall or a network that it was made with. */
-const lacks = ({ attachments }: MachineRow, { attached }: Machine): boolean =>
-  attachments !== null && attached !== null && !hasAll(attachments, attached);
+/** Whether a machine is without a firewall or a network that it was made with, and nothing more is to be expected. */
+function lacks(row: MachineRow, { attached }: Machine, now: number, rules: Rules): boolean {
+  const { attachments } = row;
+  if (attachments === null || attached === null) return false;
+  const isOpen = !hasAll(attachments.firewallIds, attached.firewallIds);
+  const isApart = !hasAll(attachments.networkIds, attached.networkIds);
+  return (
+    (isOpen && now - (row.createdAt ?? row.requestedAt) > FIREWALL_MS) || (isApart && isLaunchOver(row, now, rules))
+  );
+}
 
-/** Whether all of these are among those. */
-export const hasAll = (these: Attachments, those: Attachments): boolean =>
-  these.firewallIds.every((id) => those.firewallIds.includes(id)) &&
-  these.networkIds.every((id) => those.networkIds.includes(id));
+const hasAll = (these: readonly string[], those: readonly string[]): boolean => these.every((id) => those.includes(id));
+
+/** Whether a machine is seen with all that it was made with. */
+export const isComplete = ({ attachments }: MachineRow, machine: Machine): boolean =>
+  attachments !== null &&
+  machine.attached !== null &&
+  hasAll(attachments.firewallIds, machine.attached.firewallIds) &&
+  hasAll(attachments.networkIds, machine.attached.networkIds);
 
 const LOOKS_APART_MS = 60_000;
 

@@ -1,7 +1,7 @@
 import { getIfThere } from "../driver/driver.ts";
 import { backOffMs, mayConclude } from "../lifecycle/lifecycle.ts";
 import { tellLabel } from "../lifecycle/renew.ts";
-import { decide, hasAll, isLaunchOver, isSame, isSecondLook } from "../machine/decide.ts";
+import { decide, isComplete, isLaunchOver, isSame, isSecondLook } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { listByUid } from "./list-by-uid.ts";
 import { messageOf, type PhaseDeps } from "./phase.ts";
@@ -135,7 +135,7 @@ async function write({ store }: PhaseDeps, done: readonly Settled[], now: number
   await table.disown(those("disown").map(toEnding), now);
   await table.markDestroyed(those("close").map(toEnding), now);
   await table.unmarkAccepted(those("again").map(({ row }) => row.uid));
-  const complete = those("observe", "label").filter(({ row, machine }) => isComplete(row, machine));
+  const complete = those("observe", "label").filter(({ row, machine }) => machine && isComplete(row, machine));
   await table.confirmAttached(complete.map(({ row }) => row.uid));
   const uidsOf = (act: Settled["act"]) => those(act).map(({ row }) => row.uid);
   await table.note("missing", uidsOf("missing"), now);
@@ -151,10 +151,6 @@ async function write({ store }: PhaseDeps, done: readonly Settled[], now: number
     })),
   );
 }
-
-/** Whether a machine is seen with all that it was made with. */
-const isComplete = ({ attachments }: MachineRow, machine: Machine | undefined): boolean =>
-  attachments !== null && !!machine?.attached && hasAll(attachments, machine.attached);
 
 function outcomeOf({ act, failed }: Settled): Item["outcome"] {
   if (act === "mismatch" || act === "disown" || act === "held") return "alert";

@@ -80,6 +80,16 @@ describe("a machine", () => {
     expect((await mayfly.send("GET", "/v1/machines/box")).body).toMatchObject({ machine: { reason: "attach_failed" } });
   });
 
+  it("that never joined the network it was made with is destroyed at LAUNCH_DEADLINE, and not before", async () => {
+    const mayfly = createMayfly();
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", action_error: { command: "attach_to_network" } });
+    await mayfly.send("PUT", "/v1/machines/box", { ...BODY, networks: [{ ip_range: "10.0.0.0/16" }] });
+    await minutes(mayfly, 15);
+    expect(servers(mayfly)).toHaveLength(1);
+    await minutes(mayfly, 4);
+    expect(servers(mayfly)).toEqual([]);
+  });
+
   it("whose firewalls cannot be read is not taken for one without", async () => {
     const mayfly = createMayfly();
     await mayfly.send("PUT", "/v1/machines/box", { ...BODY, firewalls: [{ rules: [SSH] }] });
