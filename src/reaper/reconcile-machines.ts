@@ -100,6 +100,8 @@ async function settleRowless(
       }
     } else if (verdict.alert) tell("alert", verdict.reason);
     else if (verdict.reason === "unknown_age") tell("unknown_age", "unattributed");
+    // Only what carries no uid is neither adopted nor young.
+    else if (verdict.reason === "no_row") tell("alert", "unattributed");
   }
   if (found.length === 0) return isDone;
   const hadRows = (await store.machines.countLive()) > 0;

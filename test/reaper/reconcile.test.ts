@@ -125,7 +125,7 @@ describe("a machine without a row", () => {
   it("P65: without a uid is nobody's: never adopted, reported, and gone at MAX_AGE", async () => {
     const mayfly = createMayfly();
     mayfly.simulator.addServer({ ...lostRow("box", "", { "mayfly-expires": "", "mayfly-max": "" }) });
-    await minutes(mayfly, 20);
+    expect(await told(mayfly, 20)).toEqual(["alert unattributed"]);
     expect(await live(mayfly)).toEqual([]);
     expect(servers(mayfly)).toHaveLength(1);
     mayfly.advance(23 * HOUR);
