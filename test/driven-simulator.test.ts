@@ -14,7 +14,7 @@ const post = (body: object): Promise<Response> =>
   );
 
 describe("the check after every test", () => {
-  it("S90: fails when mayfly asks for anything below /datacenters", async () => {
+  it("S90: trap: fails when mayfly asks for anything below /datacenters", async () => {
     const mayfly = createMayfly({ HCLOUD_ENDPOINT: "https://hetzner.test/v1/datacenters" });
     await mayfly.send("PUT", "/v1/machines/a", { server_type: "cx23", region: "fsn1" });
     expect(refuseForbidden).toThrow("/v1/datacenters/");

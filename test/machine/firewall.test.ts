@@ -28,8 +28,11 @@ describe("a firewall", () => {
     },
   );
 
-  it("S112, S117: knows two directions and three protocols", () => {
+  it("S112: trap: a direction that is neither `in` nor `out` is refused, and never taken for `out`", () => {
     for (const direction of ["inbound", "", "IN"]) expect(fieldOf([rule({ direction })])).toBe("rules.0.direction");
+  });
+
+  it("S117: knows three protocols", () => {
     for (const protocol of ["esp", "gre", "TCP", ""]) expect(fieldOf([rule({ protocol })])).toBe("rules.0.protocol");
   });
 

@@ -91,7 +91,7 @@ describe("create", () => {
 });
 
 describe("apply and remove", () => {
-  it("S122, S123, S124, S125: put it on and take it off, and either twice is success", async () => {
+  it("S122, S124: put it on and take it off, and either twice is success", async () => {
     const { sim, firewalls, server, pass } = open();
     const machine = server("box");
     const { id } = await firewalls.create(plain("web"));
@@ -107,6 +107,23 @@ describe("apply and remove", () => {
     expect(appliedTo()).toEqual([0]);
     await firewalls.remove(id, [machine]);
     expect(appliedTo()).toEqual([0]);
+  });
+
+  it("S123: trap: `firewall_already_applied` is success, not an error", async () => {
+    const { sim, firewalls, server } = open();
+    const { id } = await firewalls.create(plain("web"));
+    const refusal = { status: 422, code: "firewall_already_applied", message: "firewall already applied" };
+    sim.fault({ method: "POST", path: "apply_to_resources$", ...refusal });
+    await expect(firewalls.apply(id, [server("box")])).resolves.toBeUndefined();
+  });
+
+  it("S125: trap: a removal sends `remove_from`, and no `apply_to`, which the API would not understand", async () => {
+    const { firewalls, bodies, server, pass } = open();
+    const machine = server("box");
+    const { id } = await firewalls.create(plain("web", { machineIds: [machine] }));
+    pass(MINUTE);
+    await firewalls.remove(id, [machine]);
+    expect(bodies.at(-1)).toEqual({ remove_from: [{ type: "server", server: { id: Number(machine) } }] });
   });
 
   it("S126: what the provider refuses for another reason surfaces", async () => {

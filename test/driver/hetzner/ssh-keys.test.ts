@@ -35,20 +35,20 @@ describe("ensure", () => {
     expect(sim.state().ssh_keys).toMatchObject([{ labels: LABELS }]);
   });
 
-  it("S100, S104, X6: of the same key under another name is that key, and says that it is not ours", async () => {
+  it("S100, S104, X6: trap: of the same key under another name is that key, not a conflict, and says that it is not ours", async () => {
     const { sim, sshKeys } = open();
     const first = await sshKeys.ensure("somebody-elses", KEY, {});
     expect(await sshKeys.ensure("laptop", KEY, LABELS)).toEqual({ key: first.key, reused: true });
     expect(sim.state().ssh_keys).toHaveLength(1);
   });
 
-  it("S99, X6: never answers with a key that nobody holds: an equal name with other bytes is a conflict", async () => {
+  it("S99, X6: trap: never answers with a key that nobody holds: an equal name with other bytes is a conflict", async () => {
     const { sshKeys } = open();
     await sshKeys.ensure("laptop", KEY, LABELS);
     expect(await failureOf(sshKeys.ensure("laptop", OTHER, LABELS))).toMatchObject({ code: "name_taken" });
   });
 
-  it("S102: of what is no key is bad input, before any call; the provider's own refusal surfaces as what it is", async () => {
+  it("S102: trap: of what is no key is bad input and no conflict, before any call; the provider's own refusal surfaces as what it is", async () => {
     const { sim, sshKeys, posts } = open();
     expect(await failureOf(sshKeys.ensure("laptop", "ssh-ed25519 AAAA", LABELS))).toMatchObject({
       code: "invalid_input",
