@@ -97,8 +97,8 @@ export const SWEEPING: readonly Mutant[] = [
     broken: "any number of machines dies before their ends in one sweep",
     promise: "I4",
     file: "src/reaper/blast-cap.ts",
-    find: "if (early <= most) return true;",
-    replace: "if (early <= most || early > most) return true;",
+    find: "if (counted) return true;",
+    replace: "if (counted || most >= 0) return true;",
     caughtBy: ["test/reaper/reconcile.test.ts"],
   },
   {

@@ -1,5 +1,6 @@
 import { DriverError, invalidInput, type DriverErrorCode } from "../driver/driver.ts";
-import { ourLabels } from "../machine/labels.ts";
+import { ourSelector } from "../machine/decide.ts";
+import { LABEL, ourLabels } from "../machine/labels.ts";
 import type { Attachments } from "../machine/machine.ts";
 import type { Candidate, MachineRequest, MachineSpec } from "../machine/spec.ts";
 import type { NewMachine } from "../store/machines.ts";
@@ -28,6 +29,8 @@ export async function attempt(
     await giveUp(deps, row, attached.refusal, !resumed);
     return refused(attached.refusal);
   }
+  const elsewhere = await madeBefore(deps, row);
+  if (elsewhere) return elsewhere;
   const credential = await deps.credential();
   const snapshots = new Map<string, string>();
   for (const candidate of (await coolLast(deps, candidates)).slice(0, MOST_TRIED)) {
@@ -43,7 +46,7 @@ export async function attempt(
         outcomeOf(candidate, "chosen"),
         ...candidates.filter(isOpen).map((one) => outcomeOf(one, "not_tried")),
       ];
-      return await record(deps, row, machine, !resumed, told);
+      return await record(deps, { ...row, attachments: chosen.attachments }, machine, !resumed, told);
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
       if (error.code === "capacity" && !error.ambiguous) {
@@ -62,6 +65,29 @@ export async function attempt(
   const refusal = noRoom([...tried, ...untried.map((one) => outcomeOf(one, "not_tried"))]);
   await giveUp(deps, row, refusal, !resumed);
   return refused(refusal);
+}
+
+/**
+ * Under an installation that this one took over the same owner and name have another name at the provider, which so cannot refuse a
+ * second machine: it is looked for (I3). Null where there is none.
+ */
+async function madeBefore(deps: ResourceDeps, row: NewMachine): Promise<CreateResult | null> {
+  const [, ...previous] = deps.rules.installations;
+  if (previous.length === 0) return null;
+  try {
+    const machines = await deps.driver.list(
+      ourSelector(previous, { [LABEL.owner]: row.owner, [LABEL.name]: row.name }),
+    );
+    for (const machine of machines) {
+      const held = await heldByOurs(deps, machine, row);
+      if (held) return held;
+    }
+    return null;
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    await giveUp(deps, row, refusalOf(error), false);
+    return refused(refusalOf(error));
+  }
 }
 
 /** The provider's own words about what is attached name no field of the caller's. */

@@ -33,7 +33,7 @@ export const refused = (refusal: Refusal): CreateResult => ({ ok: false, refusal
  */
 export async function record(
   deps: Deps,
-  row: NewMachine,
+  row: NewMachine & Pick<MachineRow, "attachments">,
   machine: Machine,
   isNew: boolean,
   candidates: readonly TriedCandidate[],
@@ -100,6 +100,8 @@ export async function heldByOurs(
     maxUntil,
     credential: row.credential,
   });
+  // Somebody else has given it a row by now.
+  if (adopted === null) await fail();
   const [recorded] = adopted ? await store.machines.observe([{ uid, machine: existing }], now()) : [];
   return recorded && recorded.expiresAt > now() ? done(recorded, false) : refused(RELEASING);
 }

@@ -45,16 +45,14 @@ export async function removeFirewall(
   row: ResourceRow,
   machines: readonly MachineRow[],
 ): Promise<UseResult> {
-  // They are not waited for any more, or a machine would be destroyed for lacking what its owner took off.
-  await deps.store.machines.confirmAttached(machines.map(({ uid }) => uid));
   const result = await acting(deps, row, machines, async ({ id, machineIds }) =>
     deps.extras.firewalls?.remove(id, machineIds),
   );
-  if (result.ok)
-    await deps.store.resources.release(
-      row.uid,
-      machines.map(({ uid }) => uid),
-    );
+  if (!result.ok || row.providerId === null) return result;
+  const uids = machines.map(({ uid }) => uid);
+  // It is not waited for any more, or a machine would be destroyed for lacking what its owner took off.
+  await deps.store.machines.forgetFirewall(uids, row.providerId);
+  await deps.store.resources.release(row.uid, uids);
   return result;
 }
 

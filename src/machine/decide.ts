@@ -64,11 +64,19 @@ function judge(row: MachineRow | null, machine: Machine, now: number, rules: Rul
   if (row.destroyRequestedAt !== null) return destroy("requested");
   if (row.phase === "destroying") return destroy(DECIDED.find((one) => one === row.reason) ?? "expired");
   if (now >= endOf(row, machine)) return destroy("expired");
+  if (!isAtItsBeginning(row, machine, now, rules)) return keep("live");
   if (row.status === "creating" && machine.status !== "running" && isLaunchOver(row, now, rules))
     return destroy("launch_failed");
   if (machine.status === "running" && lacks(row, machine, now, rules)) return destroy("attach_failed");
   return keep("live");
 }
+
+/** So long after its launch deadline a machine that nobody has judged is left to its lease. */
+const JUDGED_MS = 3_600_000;
+
+/** Whether what a row says of a machine's beginning may be believed: it is no old story, and the row has not been set back. */
+const isAtItsBeginning = (row: MachineRow, machine: Machine, now: number, { launchDeadlineMs }: Rules): boolean =>
+  now <= (row.triedAt ?? row.requestedAt) + launchDeadlineMs + JUDGED_MS && endOf(row, machine) <= row.expiresAt;
 
 /** What was decided over a live machine before its end, and is still to be brought about. */
 const DECIDED = ["launch_failed", "attach_failed"] as const;
@@ -181,10 +189,7 @@ export const isSame = (row: MachineRow, machine: Machine): boolean =>
  */
 export function endOf(row: MachineRow, machine: Machine | null): number {
   const label = machine && labelTime(machine.labels, LABEL.expires);
-  const isOwn =
-    label !== null &&
-    row.labelExpiresAt !== null &&
-    (label === wholeSeconds(row.labelExpiresAt) || label <= (row.labelSentAt ?? 0));
+  const isOwn = [row.labelExpiresAt ?? 0, ...row.labelsSent].some((end) => label === wholeSeconds(end));
   const isBehind = row.labelExpiresAt !== null && row.labelExpiresAt !== row.expiresAt && (label === null || isOwn);
   return isBehind ? row.expiresAt : Math.min(Math.max(row.expiresAt, label ?? 0), row.maxUntil);
 }

@@ -94,8 +94,8 @@ export interface MachineRow {
   readonly keepOnFailureMs: number | null;
   /** The end that the label at the provider tells. */
   readonly labelExpiresAt: number | null;
-  /** The latest end that was sent for the label without an answer; null = none. */
-  readonly labelSentAt: number | null;
+  /** The ends that were sent for the label since one was last confirmed, whether they arrived or not. */
+  readonly labelsSent: readonly number[];
   /** When the provider last showed it. */
   readonly observedAt: number | null;
   /** What it was made with and has not been seen with yet; null = nothing to wait for. */

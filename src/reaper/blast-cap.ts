@@ -11,6 +11,8 @@ const SHARE = 0.2;
 export interface BlastCap {
   /** True where the end has come, or the owner asked; else it counts, until the cap is reached. */
   allows(verdict: Pick<Verdict, "reason">, row: MachineRow | null, machine: Machine): Promise<boolean>;
+  /** The last death that was allowed did not come about, and does not count. */
+  undone(): void;
 }
 
 /**
@@ -22,6 +24,7 @@ export function createBlastCap({ machines, settings }: Store, rules: Rules, now:
   let early = 0;
   let most: number | null = null;
   let isNoted = false;
+  let counted = false;
 
   async function limit(): Promise<number> {
     const { releasedUntil, heldUntil } = await settings.blastCap();
@@ -30,11 +33,18 @@ export function createBlastCap({ machines, settings }: Store, rules: Rules, now:
   }
 
   return {
+    undone() {
+      if (counted) early -= 1;
+      counted = false;
+    },
+
     async allows({ reason }, row, machine) {
+      counted = false;
       if (!EARLY.has(reason) || row?.destroyRequestedAt || now >= promisedEnd(row, machine, rules, now)) return true;
       most ??= await limit();
-      early += 1;
-      if (early <= most) return true;
+      counted = early < most;
+      if (counted) early += 1;
+      if (counted) return true;
       if (!isNoted) await settings.holdBlastCap(now + HELD_MS);
       isNoted = true;
       return false;

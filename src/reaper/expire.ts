@@ -126,7 +126,12 @@ async function judge(deps: PhaseDeps, rows: readonly MachineRow[], now: number) 
         else judged.push({ row, machine, act: "wait", outcome: "kept", reason: "not_seen_yet" });
         continue;
       }
-      const { act, reason, alert } = decide(row, machine, now, rules);
+      const verdict = decide(row, machine, now, rules);
+      if (verdict.act === "destroy" && !(await deps.cap.allows(verdict, row, machine))) {
+        judged.push({ row, machine, act: "wait", outcome: "alert", reason: "held" });
+        continue;
+      }
+      const { act, reason, alert } = verdict;
       if (act === "destroy") deletes += 1;
       judged.push({ row, machine, act, reason, outcome: act === "destroy" ? "destroyed" : alert ? "alert" : "kept" });
     } catch (error) {

@@ -81,15 +81,19 @@ export function guard(deps: PhaseDeps, onVerdict: (item: Item) => void): Guarded
       if (listed) {
         const verdict = decide(listed.row, listed.machine, now, rules);
         if (verdict.act !== "destroy") settle(providerId, listed.row, verdict);
-        if (!(await deps.cap.allows(verdict, listed.row, listed.machine))) settle(providerId, listed.row, HELD);
         if (listed.nextTryAt > now && listed.nextTryAt <= now + LONGEST_WAIT_MS)
           settle(providerId, listed.row, BACKING_OFF);
       }
       if (isRefused || !budget.allows(COST) || !(await deps.mayGoOn()))
         throw new Withheld("budget", "this sweep must end here");
+      if (listed) {
+        const verdict = decide(listed.row, listed.machine, now, rules);
+        if (!(await deps.cap.allows(verdict, listed.row, listed.machine))) settle(providerId, listed.row, HELD);
+      }
       try {
         await destroyNow(providerId, now);
       } catch (error) {
+        deps.cap.undone();
         isRefused = concernsAll(error);
         throw error;
       }

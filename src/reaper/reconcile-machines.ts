@@ -128,8 +128,10 @@ async function destroyLate(
     const current = (await deps.store.machines.ofMachines([keysOf(live)])).get(live.providerId) ?? null;
     const verdict = await destroyIfDue(deps, current, live, deps.now());
     const kept = verdict.alert ? "alert" : "kept";
+    if (verdict.act !== "destroy") deps.cap.undone();
     tell(verdict.act === "destroy" ? "destroyed" : kept, verdict.reason);
   } catch (error) {
+    deps.cap.undone();
     if (concernsAll(error)) throw error;
     tell(needsSomebody(error) ? "alert" : "error", messageOf(error));
   }

@@ -128,7 +128,12 @@ async function write({ store }: PhaseDeps, done: readonly Settled[], now: number
   );
   await table.observe(sightings, now);
   await table.claimDestroy(
-    those("doom").map(({ row, reason }) => ({ uid: row.uid, reason, expiresAt: row.expiresAt })),
+    those("doom").map(({ row, reason }) => ({
+      uid: row.uid,
+      reason,
+      expiresAt: row.expiresAt,
+      lacking: reason === "attach_failed" ? row.attachments : null,
+    })),
     now,
   );
   await table.failUntried(those("fail").map(toEnding), now);

@@ -1,4 +1,4 @@
-import type { MachineRow, Status } from "../machine/machine.ts";
+import type { Attachments, MachineRow, Status } from "../machine/machine.ts";
 import { parseRows, sql, type Sql } from "./db.ts";
 import { eventsOfEndings } from "./events.ts";
 import { LIVE } from "./machine-filter.ts";
@@ -13,6 +13,8 @@ export interface Ending {
 /** An end that was decided over a lease as it was read: if it has been renewed since, it is not decided. */
 export interface Doom extends Ending {
   readonly expiresAt: number;
+  /** Where it was decided over what is missing on a machine: what it was to have, as it was read. */
+  readonly lacking?: Attachments | null;
 }
 
 /** How rows of `machines` end. Every method says what it is guarded by; `fenced` is one more condition on what sweeps write. */
@@ -96,7 +98,9 @@ export function createMachineEndings(db: Sql, fenced: string, readOnly: boolean)
           `UPDATE machines SET phase = 'destroying', status = 'deleting', expires_at = min(expires_at, ?2),
              reason = coalesce(reason, doom.value ->> 'reason')
            FROM json_each(?1) AS doom
-           WHERE uid = doom.value ->> 'uid' AND expires_at = doom.value ->> 'expiresAt' AND ${LIVE}${fenced} RETURNING *`,
+           WHERE uid = doom.value ->> 'uid' AND expires_at = doom.value ->> 'expiresAt' AND ${LIVE}
+             AND (doom.value ->> 'lacking' IS NULL OR json(attachments) = json(doom.value ->> 'lacking'))${fenced}
+           RETURNING *`,
           JSON.stringify(doomed),
           now,
         ),

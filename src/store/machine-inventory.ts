@@ -28,6 +28,10 @@ export interface Found extends Pick<
 /** Rows that the provider has shown once, and that are not at their end: what is due is asked for by expire. */
 const SHOWN = `${LIVE} AND provider_id IS NOT NULL AND delete_accepted_at IS NULL AND expires_at > ?1`;
 
+/** Its owner has forbidden this name for a while: what is found under it goes, as he has said. */
+const GIVEN_UP = `EXISTS (SELECT 1 FROM tombstones WHERE tombstones.owner = found.value ->> 'owner'
+  AND tombstones.name = found.value ->> 'name' AND until > ?2)`;
+
 /** What a reconcile of `machines` with the provider's inventory reads and writes. `fenced` is a condition on what sweeps write. */
 export function createMachineInventory(db: Sql, fenced: string, readOnly: boolean) {
   return {
@@ -40,11 +44,13 @@ export function createMachineInventory(db: Sql, fenced: string, readOnly: boolea
       const columns = JSON.stringify(found.map(columnsOf));
       const [rows] = await db.batch([
         sql(
-          `INSERT INTO machines (${COLUMNS.join(", ")}, phase, spec_sha256, name, observed_at)
-           SELECT ${COLUMNS.map((column) => `found.value ->> '${column}'`).join(", ")}, 'active', '',
+          `INSERT INTO machines (${COLUMNS.join(", ")}, spec_sha256, observed_at, name, phase, destroy_requested_at, expires_at)
+           SELECT ${COLUMNS.map((column) => `found.value ->> '${column}'`).join(", ")}, '', ?2,
              CASE WHEN EXISTS (SELECT 1 FROM machines AS other WHERE other.owner = found.value ->> 'owner'
                AND other.name = found.value ->> 'name' AND other.${LIVE})
-             THEN found.value ->> 'uid' ELSE found.value ->> 'name' END, ?2
+             THEN found.value ->> 'uid' ELSE found.value ->> 'name' END,
+             iif(${GIVEN_UP}, 'destroying', 'active'), iif(${GIVEN_UP}, ?2, NULL),
+             iif(${GIVEN_UP}, min(?2, found.value ->> 'expires_at'), found.value ->> 'expires_at')
            FROM json_each(?1) AS found WHERE true${fenced} ON CONFLICT DO NOTHING RETURNING uid`,
           columns,
           now,
@@ -129,7 +135,6 @@ const COLUMNS = [
   "price_micro_eur",
   "requested_at",
   "created_at",
-  "expires_at",
   "label_expires_at",
   "max_until",
 ];

@@ -28,21 +28,21 @@ export function createMachineLeases(db: Sql, fenced: string) {
 
     /** What is about to be written to a machine's label: whatever comes of it, it is this row's own word. */
     async noteLabelSent(uid: string, expiresAt: number): Promise<void> {
-      await db.rows(
-        sql(
-          `UPDATE machines SET label_sent_at = max(coalesce(label_sent_at, 0), ?2) WHERE uid = ?1${fenced}`,
-          uid,
-          expiresAt,
-        ),
-      );
+      const statement = `UPDATE machines SET labels_sent = json_insert(labels_sent, '$[#]', ?2)
+        WHERE uid = ?1 AND ?2 NOT IN (SELECT value FROM json_each(labels_sent))${fenced}`;
+      await db.rows(sql(statement, uid, expiresAt));
     },
 
-    /** Moves ends later to what labels promise. Guarded by the end as it was read, and by nobody having ended it. */
+    /**
+     * Moves ends later to what labels promise. Such a row was set back, and what it says of its machine's beginning is an old story.
+     * Guarded by the end as it was read, and by nobody having ended it.
+     */
     async promise(ends: readonly { uid: string; from: number; to: number }[]): Promise<void> {
       if (ends.length === 0) return;
       await db.rows(
         sql(
-          `UPDATE machines SET expires_at = promised.value ->> 'to', label_expires_at = promised.value ->> 'to'
+          `UPDATE machines SET expires_at = promised.value ->> 'to', label_expires_at = promised.value ->> 'to', attachments = NULL,
+             status = CASE WHEN status = 'creating' THEN 'unknown' ELSE status END
            FROM json_each(?1) AS promised WHERE uid = promised.value ->> 'uid' AND expires_at = promised.value ->> 'from'
              AND promised.value ->> 'to' <= max_until AND phase IN ('requested', 'active')${fenced}`,
           JSON.stringify(ends),
@@ -58,7 +58,7 @@ export function createMachineLeases(db: Sql, fenced: string) {
       if (told.length === 0) return;
       await db.rows(
         sql(
-          `UPDATE machines SET label_expires_at = told.value ->> 'expiresAt', label_sent_at = NULL FROM json_each(?1) AS told
+          `UPDATE machines SET label_expires_at = told.value ->> 'expiresAt', labels_sent = '[]' FROM json_each(?1) AS told
            WHERE uid = told.value ->> 'uid' AND phase = 'active'${fenced}`,
           JSON.stringify(told),
         ),

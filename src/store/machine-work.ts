@@ -84,6 +84,19 @@ export function createMachineWork(db: Sql, fenced: string) {
       );
     },
 
+    /** These are not waited for to be seen with a firewall any more. */
+    async forgetFirewall(uids: readonly string[], firewallId: string): Promise<void> {
+      await db.rows(
+        sql(
+          `UPDATE machines SET attachments = json_set(attachments, '$.firewallIds', json((SELECT json_group_array(value)
+             FROM json_each(attachments, '$.firewallIds') WHERE value <> ?2)))
+           WHERE uid IN (SELECT value FROM json_each(?1)) AND attachments IS NOT NULL`,
+          JSON.stringify(uids),
+          firewallId,
+        ),
+      );
+    },
+
     /** Takes the one right to look at machines that nobody has looked at since `before`. Answers the rows that were won. */
     async claimLook(uids: readonly string[], now: number, before: number): Promise<MachineRow[]> {
       const rows = await db.rows(

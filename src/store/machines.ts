@@ -55,7 +55,11 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
     ...createMachineWork(db, fenced),
 
     /** Holds the name and writes down the intent (I3). False when a live machine has it already, or its owner gave it up. */
-    async insert(row: NewMachine, tryingUntil: number, requestId: string | null): Promise<boolean> {
+    async insert(
+      row: NewMachine & Partial<Pick<MachineRow, "attachments">>,
+      tryingUntil: number,
+      requestId: string | null,
+    ): Promise<boolean> {
       const insert = insertInto(
         "machines",
         {
@@ -78,6 +82,7 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
           expires_at: row.expiresAt,
           max_until: row.maxUntil,
           keep_on_failure_ms: row.keepOnFailureMs,
+          attachments: row.attachments ? JSON.stringify(row.attachments) : null,
           // The create call carries the label.
           label_expires_at: row.expiresAt,
           next_try_at: tryingUntil,

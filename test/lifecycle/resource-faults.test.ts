@@ -80,6 +80,36 @@ describe("a machine", () => {
     expect((await mayfly.send("GET", "/v1/machines/box")).body).toMatchObject({ machine: { reason: "attach_failed" } });
   });
 
+  it("is still missed without its firewall when its owner takes another off it, or cannot take it off", async () => {
+    const mayfly = createMayfly();
+    for (const name of ["web", "other"]) await mayfly.send("POST", "/v1/firewalls", { ...WEB, name, ttl: "5h" });
+    const broken = { method: "POST", path: "^/v1/servers$", action_error: { command: "apply_firewall" }, times: 2 };
+    mayfly.simulator.fault(broken);
+    for (const name of ["a", "b"]) await mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, firewalls: ["web"] });
+    mayfly.advance(10 * SECOND);
+    const off = (firewall: string, name: string) =>
+      mayfly.send("POST", `/v1/firewalls/${firewall}/remove_from_resources`, { machines: [name] });
+    expect((await off("other", "a")).status).toBe(200);
+    mayfly.simulator.fault({ method: "GET", path: "^/v1/firewalls/", status: 503 });
+    expect((await off("web", "b")).status).toBe(503);
+    await minutes(mayfly, 8);
+    expect(servers(mayfly)).toEqual([]);
+  });
+
+  it("whose row is lost while it is made is missed without its firewall all the same", async () => {
+    const mayfly = createMayfly();
+    const { DB } = mayfly.bindings;
+    between(mayfly, async (request, real) => {
+      const answer = await real(request);
+      if (request.method === "POST" && request.url.endsWith("/servers")) await DB.prepare("DELETE FROM machines").run();
+      return answer;
+    });
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", action_error: { command: "apply_firewall" } });
+    await mayfly.send("PUT", "/v1/machines/box", { ...BODY, firewalls: [{ rules: [SSH] }] });
+    await minutes(mayfly, 6);
+    expect(servers(mayfly)).toEqual([]);
+  });
+
   it("that never joined the network it was made with is destroyed at LAUNCH_DEADLINE, and not before", async () => {
     const mayfly = createMayfly();
     mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", action_error: { command: "attach_to_network" } });

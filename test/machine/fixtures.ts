@@ -61,7 +61,7 @@ export const machineOf = (change: Partial<Machine> = {}): Machine => ({
 export const rowOf = (change: Partial<MachineRow> = {}): MachineRow => ({
   labelUid: null,
   attachments: null,
-  labelSentAt: null,
+  labelsSent: [],
   uid: UID,
   owner: "tok.ci",
   account: "tok.ci",

@@ -129,6 +129,34 @@ describe("what the blast cap holds", () => {
     expect(count(mayfly)).toBe(15);
   });
 
+  it("counts deaths and not tries: what could not be destroyed leaves the cap as it is", async () => {
+    const mayfly = createMayfly();
+    for (let number = 0; number < 6; number++) await put(mayfly, `m${number}`, { ttl: "10h" });
+    await minutes(mayfly, 2);
+    await mayfly.bindings.DB.prepare("UPDATE machines SET phase='failed', status='destroyed', provider_id=NULL").run();
+    const locked = { status: 423, code: "locked", message: "no", times: 5 };
+    mayfly.simulator.fault({ method: "DELETE", path: "^/v1/servers/", ...locked });
+    await minutes(mayfly, 32);
+    expect(count(mayfly)).toBeLessThan(6);
+  });
+
+  it("is not gone round by expire: after a restore what was renewed does not die of an old story", async () => {
+    const mayfly = createMayfly();
+    for (let number = 0; number < 12; number++) await put(mayfly, `m${number}`, { ttl: "1h" });
+    const copy = await copyOf(mayfly);
+    await minutes(mayfly, 3);
+    for (let number = 0; number < 12; number++)
+      await mayfly.send("POST", `/v1/machines/m${number}/renew`, { ttl: "5h" });
+    for (const { id } of servers(mayfly)) {
+      const init = { method: "POST", headers: { Authorization: "Bearer any" } };
+      await mayfly.simulator.fetch(new Request(`https://sim/v1/servers/${id}/actions/poweroff`, init));
+    }
+    mayfly.advance(61 * MINUTE);
+    await restore(mayfly, copy);
+    await minutes(mayfly, 5);
+    expect(count(mayfly)).toBe(12);
+  });
+
   it("is asked by reap for what was promised longer", async () => {
     const mayfly = createMayfly();
     const promises = { "mayfly-expires": sec(NOW + 100 * HOUR), "mayfly-max": sec(NOW + 200 * HOUR) };
@@ -252,6 +280,46 @@ describe("after a restore", () => {
     expect(servers(mayfly)[0]?.labels?.["mayfly-expires"]).toBe(sec(promised));
     await minutes(mayfly, 16);
     expect(sec(await expiresAt(mayfly, "box"))).toBe(sec(promised));
+  });
+
+  it("a label that this row never wrote is a promise, though the row wrote later ones that did not arrive", async () => {
+    const mayfly = createMayfly();
+    await put(mayfly, "box", { ttl: "5h", keep_on_failure: "30m" });
+    await minutes(mayfly, 2);
+    const locked = { status: 423, code: "locked", message: "no", times: 99 };
+    mayfly.simulator.fault({ method: "PUT", path: "^/v1/servers/", ...locked });
+    await mayfly.send("POST", "/v1/machines/box/renew", { ttl: "6h" });
+    await mayfly.send("DELETE", "/v1/machines/box?outcome=failure");
+    const copy = await copyOf(mayfly);
+    mayfly.simulator.clearFaults();
+    await mayfly.send("POST", "/v1/machines/box/renew", { ttl: "3h" });
+    await restore(mayfly, copy);
+    await minutes(mayfly, 35);
+    expect(count(mayfly)).toBe(1);
+  });
+
+  it("I3: the machine of an installation that was taken over is found before another is made", async () => {
+    const mayfly = createMayfly({ INSTALLATION: "old-installation-12345" });
+    const first = machineIn(await put(mayfly, "box"));
+    await minutes(mayfly, 2);
+    mayfly.configure({ INSTALLATION: "new-installation-12345", PREVIOUS_INSTALLATIONS: "old-installation-12345" });
+    await mayfly.bindings.DB.prepare("DELETE FROM machines").run();
+    const again = await put(mayfly, "box");
+    expect([again.status, machineIn(again).id, count(mayfly)]).toEqual([200, first.id, 1]);
+    mayfly.simulator.fault({ method: "GET", path: "^/v1/servers$", status: 503 });
+    expect((await put(mayfly, "other")).status).toBe(503);
+    expect((await put(mayfly, "other")).status).toBe(200);
+    expect(count(mayfly)).toBe(2);
+  });
+
+  it("a name that its owner has forbidden since is destroyed and not adopted for good", async () => {
+    const mayfly = createMayfly();
+    await put(mayfly, "box");
+    await minutes(mayfly, 2);
+    await mayfly.bindings.DB.prepare("DELETE FROM machines").run();
+    expect((await mayfly.send("DELETE", "/v1/machines/box?tombstone=1d")).status).toBe(204);
+    await minutes(mayfly, 32);
+    expect(count(mayfly)).toBe(0);
   });
 
   it("a later label is not overwritten by a row that was set back while its own was behind", async () => {

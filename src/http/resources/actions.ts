@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { addRoute, applyFirewall, attachToNetwork, removeFirewall } from "../../lifecycle/use-resource.ts";
 import { isLive } from "../../machine/machine.ts";
-import type { ResourceKind, ResourceRow } from "../../machine/resource.ts";
+import { isLiveResource, type ResourceKind, type ResourceRow } from "../../machine/resource.ts";
 import type { Scope } from "../../world.ts";
 import { keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
@@ -80,7 +80,7 @@ export function actionRoutes(app: OpenAPIHono<AppEnv>): void {
     const { resources } = scope.store;
     const row =
       ref.by === "name" ? await resources.byName("network", machine.owner, ref.name) : await resources.byUid(ref.uid);
-    if (row?.spec.kind !== "network" || row.owner !== machine.owner)
+    if (row?.spec.kind !== "network" || row.owner !== machine.owner || !isLiveResource(row))
       throw invalidField("network", "must be the name or id of a live network of the same owner");
     await done(c, attachToNetwork(scope, row, [machine]));
     return c.json({ machine: machineToJson(machine, scope.now()) }, 200);
@@ -94,7 +94,7 @@ async function meant(
   asked: string | undefined,
 ): Promise<ResourceRow> {
   const row = await findResource(c.get("scope"), c.get("principal"), kind, refIn(kind, text, "ref"), asked);
-  if (row === null) throw noSuch(kind);
+  if (row === null || !isLiveResource(row)) throw noSuch(kind);
   return row;
 }
 
