@@ -42,7 +42,7 @@ export function createBlastCap({ machines, settings }: Store, rules: Rules, now:
       counted = false;
       if (!EARLY.has(reason) || row?.destroyRequestedAt || now >= promisedEnd(row, machine, rules, now)) return true;
       most ??= await limit();
-      counted = early < most;
+      counted = early + 1 <= most;
       if (counted) early += 1;
       if (counted) return true;
       if (!isNoted) await settings.holdBlastCap(now + HELD_MS);
