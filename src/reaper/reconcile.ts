@@ -13,10 +13,10 @@ import { isTooMany, reconcileRows } from "./reconcile-rows.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
 const EVERY_MS = 15 * 60_000;
-/** Ten thousand machines take an hour and a half on a free plan. */
+/** Ten thousand machines take three hours and a half on a free plan. */
 const LONGEST_MS = 6 * 3_600_000;
 /** So many slices a tick; each parses fifty machines, and a free plan allows 10 ms of CPU. */
-const MOST_SLICES = { free: 6, small: 2, paid: 60 };
+const MOST_SLICES = { free: 2, small: 1, paid: 60 };
 /** What a slice costs at least: to list, to look up, and to write down what follows. */
 const COST = { fetches: 3, statements: 6 };
 

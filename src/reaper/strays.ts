@@ -31,27 +31,29 @@ export async function lookForStrays(deps: PhaseDeps): Promise<Omit<PhaseReport, 
   const isDue = now - memory.resourcesListedAt >= EVERY_MS || memory.resourcesListedAt > now;
   if (!isDue || deps.extras.isSpare?.() === false) return { items, failure: null };
   let failure: string | null = null;
+  let isWhole = true;
   for (const kind of RESOURCE_KINDS) {
     if (!deps.budget.allows(COST) || !(await deps.mayGoOn())) return { items, failure };
     try {
-      items.push(...(await strays(deps, kind)));
+      isWhole = (await noteStrays(deps, kind, items)) && isWhole;
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
       failure ??= error.message;
     }
   }
-  if (failure === null) memory.resourcesListedAt = now;
+  // What the budget left out the next tick takes up.
+  if (failure === null && isWhole) memory.resourcesListedAt = now;
   return { items, failure };
 }
 
-async function strays(deps: PhaseDeps, kind: ResourceKind): Promise<Item[]> {
+/** Gives the strays of one kind their rows; false where the budget ended before all had one. */
+async function noteStrays(deps: PhaseDeps, kind: ResourceKind, items: Item[]): Promise<boolean> {
   const { store, extras, rules, budget } = deps;
   const now = deps.now();
   const seen = (await resourcesOf(extras, kind)?.list(ourSelector(rules.installations))) ?? [];
   const ours = seen.filter((one) => isOurs(one, rules.installations));
   const keys = ours.map(({ id, labels }) => ({ id, uid: uidIn(labels) }));
   const rows = await store.resources.ofResources(kind, keys);
-  const items: Item[] = [];
   for (const one of ours) {
     const uid = uidIn(one.labels);
     const tell = (outcome: Item["outcome"], reason: string) =>
@@ -59,7 +61,8 @@ async function strays(deps: PhaseDeps, kind: ResourceKind): Promise<Item[]> {
     const atId = rows.some((row) => isLiveResource(row) && row.providerId === one.id);
     const ofUid = rows.find((row) => row.uid === uid);
     const isBeingMade = ofUid !== undefined && isLiveResource(ofUid) && ofUid.providerId === null;
-    if (atId || isBeingMade || !budget.allows({ fetches: 0, statements: 1 })) continue;
+    if (atId || isBeingMade) continue;
+    if (!budget.allows({ fetches: 0, statements: 1 })) return false;
     if (!isUid(uid)) tell("alert", "unreadable");
     else if (ofUid === undefined) {
       if (!isForgotten(one, now, rules)) continue;
@@ -73,7 +76,7 @@ async function strays(deps: PhaseDeps, kind: ResourceKind): Promise<Item[]> {
       tell("kept", "late_landing");
     }
   }
-  return items;
+  return true;
 }
 
 /** Without a row: past its end by label and by age, and nobody uses it. A doubtful age is no age. */

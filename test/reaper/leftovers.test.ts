@@ -191,6 +191,28 @@ describe("the leftovers phase", () => {
     expect(held(mayfly)).toEqual([0, 2, 0, 0]);
   });
 
+  it("finds a hundred without a row in some ticks, each within what a free plan allows", async () => {
+    const mayfly = createMayfly();
+    for (let number = 0; number < 100; number++)
+      await behind(mayfly, "POST", "/firewalls", {
+        name: `f${number}`,
+        labels: {
+          ...OURS,
+          "mayfly-uid": `9c1d7e60-4b1f-4f3e-8a77-${String(number).padStart(12, "0")}`,
+          created: String(NOW / 1000),
+          "mayfly-expires": String((NOW + HOUR / 2) / 1000),
+        },
+      });
+    mayfly.advance(HOUR);
+    for (let tick = 0; tick < 20; tick++) {
+      mayfly.advance(MINUTE);
+      const report = await mayfly.tick();
+      expect(report?.fetches).toBeLessThanOrEqual(40);
+      expect(report?.statements).toBeLessThanOrEqual(40);
+    }
+    expect(held(mayfly)).toEqual([0, 0, 0, 0]);
+  });
+
   it("finds what landed after its row had ended, and deletes it", async () => {
     const mayfly = createMayfly();
     const inputs = { name: "web", rules: [SSH] };
