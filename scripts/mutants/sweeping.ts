@@ -124,7 +124,7 @@ export const SWEEPING: readonly Mutant[] = [
     broken: "reconcile takes every machine for one without a row",
     promise: "I5",
     file: "src/reaper/reconcile-machines.ts",
-    find: "const rows = await store.machines.ofMachines(ours.map(keysOf));",
+    find: "const rows = await store.machines.ofMachines(ours);",
     replace: "const rows = new Map<string, MachineRow>();",
     caughtBy: ["test/reaper/reconcile.test.ts"],
   },

@@ -16,12 +16,6 @@ export interface Principal {
 
 const ADMIN: Principal = { owner: "admin", account: "admin", isAdmin: true };
 
-/** Owner keys, of every kind: lower case, at most 63, and so a label value as they are. */
-const OWNER = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
-export const OWNER_RULE =
-  "must be an owner's key: at most 63 lower-case letters, digits, `.` and `-`, like `tok.alice`";
-export const isOwner = (text: string): boolean => OWNER.test(text);
-
 /** The bearer token of an `Authorization` header (RFC 6750), or null when there is none that could be one. */
 export function bearerToken(header: string | undefined): string | null {
   const token = /^Bearer +([A-Za-z0-9\-._~+/]{1,512}=*)$/i.exec(header ?? "")?.[1];

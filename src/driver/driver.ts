@@ -137,3 +137,13 @@ export async function getIfThere<T>(from: { get(id: string): Promise<T> }, id: s
     throw error;
   }
 }
+
+/** A look after a call of which nobody knows what came. One that fails leaves that as it is: unknown. */
+export async function looking<T>(failure: DriverError, look: () => Promise<T>): Promise<T> {
+  try {
+    return await look();
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    throw failure.as("unavailable").with({ ambiguous: true, retryable: true });
+  }
+}

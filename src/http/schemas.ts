@@ -1,8 +1,7 @@
 import * as z from "zod";
-import { isOwner, OWNER_RULE } from "../auth/principal.ts";
 import { DURATION_RULE, parseDuration } from "../machine/duration.ts";
 import { STATUSES } from "../machine/machine.ts";
-import { parseRef } from "../machine/name.ts";
+import { isOwner, OWNER_RULE, parseRef } from "../machine/name.ts";
 import { isProviderWord, TOKEN_RULE } from "../machine/spec.ts";
 import { parseLabelSelector } from "../machine/selector.ts";
 import type { Checked } from "../machine/validation.ts";

@@ -2,12 +2,11 @@ import { creationTime, labelTime } from "../machine/age.ts";
 import { promisedMax, type Rules } from "../machine/decide.ts";
 import { isReservedKey, LABEL, uidIn } from "../machine/labels.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
-import { checkName, isUid } from "../machine/name.ts";
+import { checkName, isOwner, isUid } from "../machine/name.ts";
 import type { Found } from "../store/machine-inventory.ts";
 
 /** A machine that was just adopted lives at least so long, that its owner may still renew it. */
 const LEAST_MS = 15 * 60_000;
-const OWNER = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 /** Who has what carries no readable owner. */
 const NOBODY = "lost";
 
@@ -33,7 +32,7 @@ export function foundRow(
   return {
     uid: rowUid,
     labelUid: isOwn ? null : uid,
-    owner: OWNER.test(owner) ? owner : NOBODY,
+    owner: isOwner(owner) ? owner : NOBODY,
     name: checkName(name).ok ? name : rowUid,
     provider,
     installation: labels[LABEL.installation] ?? "",

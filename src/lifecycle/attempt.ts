@@ -31,13 +31,12 @@ export async function attempt(
   }
   const elsewhere = await madeBefore(deps, row);
   if (elsewhere) return elsewhere;
-  const credential = await deps.credential();
   const snapshots = new Map<string, string>();
   for (const candidate of (await coolLast(deps, candidates)).slice(0, MOST_TRIED)) {
     try {
       const image = await imageOf(deps, request, candidate, snapshots);
       // The row owns each further try anew, and shows what is being tried.
-      const chosen = { ...candidate, image, attachments: toConfirm(attached.ids), credential };
+      const chosen = { ...candidate, image, attachments: toConfirm(attached.ids), credential: row.credential };
       if (!(await store.machines.choose(row.uid, chosen, now(), now() + TRY_MS))) return refused(RELEASED);
       const machine = await driver.create(specOf(row, { ...request, ...candidate, image }, attached.ids));
       const isOpen = (one: Candidate) => ![candidate, ...tried].some((other) => isSamePair(other, one));

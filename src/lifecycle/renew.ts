@@ -2,7 +2,7 @@ import { DriverError } from "../driver/driver.ts";
 import { endOf, isSame } from "../machine/decide.ts";
 import { LABEL, labelSeconds } from "../machine/labels.ts";
 import { formatDuration } from "../machine/duration.ts";
-import type { MachineRow } from "../machine/machine.ts";
+import type { Machine, MachineRow } from "../machine/machine.ts";
 import { IDENTITY_MISMATCH, type Deps, type Refusal } from "./lifecycle.ts";
 
 export type RenewResult =
@@ -62,6 +62,21 @@ export async function keepOnFailure(deps: Deps, row: MachineRow, requestId: stri
 }
 
 /**
+ * Rows that were set back know less than their machines' labels: from here on they promise the later end too, and do not write over
+ * it. Answers those that learnt one.
+ */
+export async function learnEnds<Seen extends { readonly row: MachineRow; readonly machine: Machine | null }>(
+  { machines }: Pick<Deps["store"], "machines">,
+  seen: readonly Seen[],
+): Promise<readonly Seen[]> {
+  const later = seen.filter(({ row, machine }) => endOf(row, machine) > row.expiresAt);
+  await machines.promise(
+    later.map(({ row, machine }) => ({ uid: row.uid, from: row.expiresAt, to: endOf(row, machine) })),
+  );
+  return later;
+}
+
+/**
  * Writes a row's end to its machine's label, after a fresh read that must be the machine that was recorded (I2). `later`: that
  * could not be done now, and settle repeats it until it has; `stranger`: another machine stands there, and was left alone.
  */
@@ -75,12 +90,7 @@ export async function tellLabel(
     const machine = await driver.get(providerId);
     if (!machine.hasLabels) return "later";
     if (!isSame(row, machine)) return "stranger";
-    // A row that was set back knows less than the label, and must not write over it.
-    const promised = endOf(row, machine);
-    if (promised > expiresAt) {
-      await store.machines.promise([{ uid, from: expiresAt, to: promised }]);
-      return "told";
-    }
+    if ((await learnEnds(store, [{ row, machine }])).length > 0) return "told";
     await store.machines.noteLabelSent(uid, expiresAt);
     await extras.relabel(machine, { [LABEL.expires]: labelSeconds(expiresAt) });
   } catch (error) {

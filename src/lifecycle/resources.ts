@@ -1,4 +1,4 @@
-import { DriverError, type DriverErrorCode } from "../driver/driver.ts";
+import { DriverError, looking, type DriverErrorCode } from "../driver/driver.ts";
 import type { Extras, Resources } from "../driver/extras.ts";
 import { isOurs, ourSelector, type Rules } from "../machine/decide.ts";
 import { LABEL, ourLabels, uidIn } from "../machine/labels.ts";
@@ -132,19 +132,9 @@ async function makeAtProvider(deps: ResourceDeps, row: NewResource, resumed: boo
     throw new DriverError("unexpected", "the provider's answer is about another one", { ambiguous: true });
   } catch (error) {
     if (!(error instanceof DriverError) || (error.code !== "name_taken" && !error.ambiguous)) throw error;
-    const after = await lookAfter(deps, row, error);
+    const after = await looking(error, () => findByUid(deps, row));
     if (after) return after;
     throw error;
-  }
-}
-
-/** What is there after all. A look that fails says nothing of that, and least of all that nothing was made. */
-async function lookAfter(deps: ResourceDeps, row: NewResource, failure: DriverError): Promise<Resource | null> {
-  try {
-    return await findByUid(deps, row);
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    throw failure.as("unavailable").with({ ambiguous: true, retryable: true });
   }
 }
 

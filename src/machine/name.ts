@@ -9,6 +9,12 @@ const ID_PREFIX = "mch_";
 export const checkName = (name: string, field = "name"): Checked<string> =>
   NAME.test(name) ? valid(name) : invalid(field, NAME_RULE);
 
+/** Owner keys, of every kind: lower case, at most 63, and so a label value as they are. */
+const OWNER = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
+export const OWNER_RULE =
+  "must be an owner's key: at most 63 lower-case letters, digits, `.` and `-`, like `tok.alice`";
+export const isOwner = (text: string): boolean => OWNER.test(text);
+
 /** Whether text is a uid of ours: a UUID in canonical lower case, so that it fits a label unchanged (P17). */
 export const isUid = (text: string): boolean => UID.test(text);
 

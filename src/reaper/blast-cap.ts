@@ -1,6 +1,6 @@
 import { endOf, labelEnd, type Rules, type Verdict } from "../machine/decide.ts";
 import { creationTime } from "../machine/age.ts";
-import type { Machine, MachineRow } from "../machine/machine.ts";
+import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import type { Store } from "../store/store.ts";
 
 /** So many may die early in a sweep however few there are. */
@@ -59,6 +59,6 @@ const HELD_MS = 40 * 60_000;
 const EARLY: ReadonlySet<Verdict["reason"]> = new Set(["late_landing", "launch_failed", "attach_failed"]);
 
 function promisedEnd(row: MachineRow | null, machine: Machine, rules: Rules, now: number): number {
-  if (row !== null && row.phase !== "destroyed" && row.phase !== "failed") return endOf(row, machine);
+  if (row !== null && isLive(row)) return endOf(row, machine);
   return labelEnd(machine, creationTime(machine) ?? now, rules) ?? now;
 }

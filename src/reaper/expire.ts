@@ -1,7 +1,8 @@
 import { getIfThere } from "../driver/driver.ts";
 import { isGone } from "../lifecycle/destroy.ts";
 import { backOffMs, mayConclude, rehome } from "../lifecycle/lifecycle.ts";
-import { decide, endOf, isLaunchOver, isSame, isSecondLook, type Verdict } from "../machine/decide.ts";
+import { learnEnds } from "../lifecycle/renew.ts";
+import { decide, isLaunchOver, isSame, isSecondLook, type Verdict } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { listByUid } from "./list-by-uid.ts";
 import { concernsAll, messageOf, needsSomebody, type PhaseDeps } from "./phase.ts";
@@ -58,10 +59,9 @@ async function expireBatch(
 
   const cases = await proveGone(deps, tried);
   const those = (test: (one: Case) => boolean) => cases.filter(test).map(({ row }) => row.uid);
-  // Its label promises a later end than a row that was set back, or edited: from here on the row promises it, too.
-  const promised = cases.filter(({ row, machine, reason }) => reason === "live" && endOf(row, machine) > row.expiresAt);
-  await table.promise(
-    promised.map(({ row, machine }) => ({ uid: row.uid, from: row.expiresAt, to: endOf(row, machine) })),
+  const promised = await learnEnds(
+    deps.store,
+    cases.filter(({ reason }) => reason === "live"),
   );
   const undone = cases.filter(
     (one) => one.act !== "disown" && !["destroyed", "remaining"].includes(one.outcome) && !promised.includes(one),

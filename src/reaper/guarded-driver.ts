@@ -2,7 +2,6 @@ import { getIfThere, type Driver } from "../driver/driver.ts";
 import { destroyIfDue } from "../lifecycle/destroy.ts";
 import { decide, type Verdict } from "../machine/decide.ts";
 import { creationTime } from "../machine/age.ts";
-import { uidIn } from "../machine/labels.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { concernsAll, type PhaseDeps } from "./phase.ts";
 import { Withheld } from "./reap-older-than.ts";
@@ -41,7 +40,7 @@ export function guard(deps: PhaseDeps, onVerdict: (item: Item) => void): Guarded
     const oldest = deps.now() - rules.maxAgeMs;
     const old = machines.filter((machine) => (creationTime(machine) ?? oldest) < oldest);
     if (old.length === 0) return machines;
-    const rows = await store.machines.ofMachines(old.map(keysOf));
+    const rows = await store.machines.ofMachines(old);
     const failures = new Map((await store.reapFailures.of(old.map(idOf))).map((one) => [one.providerId, one]));
     for (const machine of old) {
       const { attempts = 0, nextTryAt = 0 } = failures.get(machine.providerId) ?? {};
@@ -64,7 +63,7 @@ export function guard(deps: PhaseDeps, onVerdict: (item: Item) => void): Guarded
   async function destroyNow(providerId: string, now: number): Promise<void> {
     const machine = await getIfThere(driver, providerId);
     if (machine === null) return settle(providerId, known.get(providerId)?.row ?? null, GONE);
-    const row = (await store.machines.ofMachines([keysOf(machine)])).get(providerId) ?? null;
+    const row = (await store.machines.ofMachines([machine])).get(providerId) ?? null;
     settle(providerId, row, await destroyIfDue(deps, row, machine, now));
   }
 
@@ -78,18 +77,16 @@ export function guard(deps: PhaseDeps, onVerdict: (item: Item) => void): Guarded
     async destroy(providerId) {
       const now = deps.now();
       const listed = known.get(providerId);
-      if (listed) {
-        const verdict = decide(listed.row, listed.machine, now, rules);
+      const verdict = listed && decide(listed.row, listed.machine, now, rules);
+      if (listed && verdict) {
         if (verdict.act !== "destroy") settle(providerId, listed.row, verdict);
         if (listed.nextTryAt > now && listed.nextTryAt <= now + LONGEST_WAIT_MS)
           settle(providerId, listed.row, BACKING_OFF);
       }
       if (isRefused || !budget.allows(COST) || !(await deps.mayGoOn()))
         throw new Withheld("budget", "this sweep must end here");
-      if (listed) {
-        const verdict = decide(listed.row, listed.machine, now, rules);
-        if (!(await deps.cap.allows(verdict, listed.row, listed.machine))) settle(providerId, listed.row, HELD);
-      }
+      if (listed && verdict && !(await deps.cap.allows(verdict, listed.row, listed.machine)))
+        settle(providerId, listed.row, HELD);
       try {
         await destroyNow(providerId, now);
       } catch (error) {
@@ -108,4 +105,3 @@ const HELD = { act: "keep", alert: true, reason: "held" } as const;
 const GONE = { act: "destroy", alert: false, reason: "gone" } as const;
 
 const idOf = ({ providerId }: Machine): string => providerId;
-const keysOf = ({ providerId, labels }: Machine) => ({ providerId, uid: uidIn(labels) });

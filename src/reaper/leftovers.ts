@@ -13,24 +13,19 @@ const RECORDS = 4;
 /** To read one again and to delete it. */
 const FETCHES = 2;
 
-/** What is past its end and used by no live machine, or why that could not be read. */
-export type Ended = readonly ResourceRow[] | StoreError;
-
-export async function findEnded({ store, now }: PhaseDeps): Promise<Ended> {
-  try {
-    return await store.resources.ended(now(), MOST);
-  } catch (error) {
-    if (error instanceof StoreError) return error;
-    throw error;
-  }
-}
+/** What is past its end and used by no live machine. */
+export const findEnded = ({ store, now }: Pick<PhaseDeps, "store" | "now">): Promise<ResourceRow[]> =>
+  store.resources.ended(now(), MOST);
 
 /**
  * Deletes firewalls, networks and keys that are past their own lease and used by no live machine, in that order (S52): on their
  * owner's word at once, else at the second look. What is still in use is tried again (S53, S130). Once an hour it also looks at what
  * the provider has.
  */
-export async function leftovers(deps: PhaseDeps, ended: Ended): Promise<Omit<PhaseReport, "phase">> {
+export async function leftovers(
+  deps: PhaseDeps,
+  ended: readonly ResourceRow[] | StoreError,
+): Promise<Omit<PhaseReport, "phase">> {
   if (ended instanceof StoreError) throw ended;
   const items = ended.length === 0 ? [] : await deleteEnded(deps, ended);
   const strays = await lookForStrays(deps);

@@ -3,8 +3,8 @@ import type { InventoryPage } from "../driver/extras.ts";
 import { foundRow } from "../lifecycle/adopt.ts";
 import { destroyIfDue } from "../lifecycle/destroy.ts";
 import { rehome } from "../lifecycle/lifecycle.ts";
-import { decideRowless, endOf, isSame, ourSelector } from "../machine/decide.ts";
-import { uidIn } from "../machine/labels.ts";
+import { learnEnds } from "../lifecycle/renew.ts";
+import { decideRowless, isSame, ourSelector } from "../machine/decide.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import type { Found } from "../store/machine-inventory.ts";
 import type { Progress, Walk } from "../store/lock.ts";
@@ -37,7 +37,7 @@ export async function reconcileMachines(deps: PhaseDeps, walk: Walk, items: Item
   if (!page.isWhole) items.push({ uid: null, providerId: null, outcome: "alert", reason: "unreadable" });
   const { store } = deps;
   const ours = page.machines.filter(({ hasLabels }) => hasLabels);
-  const rows = await store.machines.ofMachines(ours.map(keysOf));
+  const rows = await store.machines.ofMachines(ours);
   const held = ours.flatMap((machine) => {
     const row = rows.get(machine.providerId);
     return row && isItsOwn(row, machine) ? [{ row, machine }] : [];
@@ -54,9 +54,9 @@ export async function reconcileMachines(deps: PhaseDeps, walk: Walk, items: Item
     changed.map(({ row, machine }) => ({ uid: row.uid, machine })),
     deps.now(),
   );
-  const promised = held.filter(({ row, machine }) => row.phase === "active" && endOf(row, machine) > row.expiresAt);
-  await store.machines.promise(
-    promised.map(({ row, machine }) => ({ uid: row.uid, from: row.expiresAt, to: endOf(row, machine) })),
+  await learnEnds(
+    store,
+    held.filter(({ row }) => row.phase === "active"),
   );
   const others = ours.filter((machine) => !held.some((one) => one.machine === machine));
   if (!(await settleRowless(deps, others, rows, items))) return "stop";
@@ -125,7 +125,7 @@ async function destroyLate(
   try {
     if (!(await deps.cap.allows({ reason: "late_landing" }, row, machine))) return tell("alert", "held");
     const live = await deps.driver.get(machine.providerId);
-    const current = (await deps.store.machines.ofMachines([keysOf(live)])).get(live.providerId) ?? null;
+    const current = (await deps.store.machines.ofMachines([live])).get(live.providerId) ?? null;
     const verdict = await destroyIfDue(deps, current, live, deps.now());
     const kept = verdict.alert ? "alert" : "kept";
     if (verdict.act !== "destroy") deps.cap.undone();
@@ -136,8 +136,6 @@ async function destroyLate(
     tell(needsSomebody(error) ? "alert" : "error", messageOf(error));
   }
 }
-
-const keysOf = ({ providerId, labels }: Machine) => ({ providerId, uid: uidIn(labels) });
 
 /** Whether a row is a machine's: live, and either at its id or still without one. What stands at its id must be it. */
 const isItsOwn = (row: MachineRow, machine: Machine): boolean =>

@@ -12,6 +12,7 @@ import {
   type ResourceRow,
   type ResourceSpec,
 } from "../machine/resource.ts";
+import type { Leftover } from "../store/resource-endings.ts";
 import type { PhaseDeps } from "./phase.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
@@ -99,29 +100,19 @@ function leftoverOf(
   kind: ResourceKind,
   { uid, labelUid }: Pick<ResourceRow, "uid" | "labelUid">,
   seen: Resource,
-): ResourceRow {
+): Leftover {
   const { id, labels, createdAt } = seen;
   return {
     uid,
     labelUid,
     owner: labels[LABEL.owner] ?? "",
-    name: uid,
     provider,
     providerName: labels[LABEL.name] ?? "",
     providerId: id,
     installation: labels[LABEL.installation] ?? "",
-    phase: "deleting",
     reason: labelUid === null ? "no_row" : "twin",
     spec: specOf(kind, seen),
     requestedAt: createdAt ?? now(),
     createdAt,
-    expiresAt: now(),
-    deleteRequestedAt: null,
-    idleSince: now(),
-    missingSince: null,
-    deletedAt: null,
-    attempts: 0,
-    nextTryAt: null,
-    lastError: null,
   };
 }

@@ -178,7 +178,7 @@ async function run(
     }),
   });
   // What nobody uses is found before machines die, so that what they used goes with a later sweep, and a dry run can foretell it.
-  const ended = await findEnded(phase("leftovers"));
+  const ended = await orRefusal(findEnded(deps));
   const expired = await isolated("expire", () => expire(phase("expire")));
   const isInDoubt = expired.failure !== null && expired.items.length === 0;
   const reaped = await isolated("reap", () => reapAsItCan(phase("reap"), isInDoubt));

@@ -28,8 +28,6 @@ const catalogueRow: z.ZodType<Catalogue> = z
   .object({ server_types: jsonText(z.array(serverType)), fetched_at: z.int() })
   .transform((row) => ({ serverTypes: row.server_types, fetchedAt: row.fetched_at }));
 
-export type CatalogueStore = ReturnType<typeof createCatalogueStore>;
-
 /** The `catalogues` table: what each provider offers, as it last said. */
 export function createCatalogueStore(db: Sql) {
   return {

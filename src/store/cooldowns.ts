@@ -6,8 +6,6 @@ const pair: z.ZodType<Candidate> = z
   .object({ server_type: z.string(), region: z.string() })
   .transform((row) => ({ serverType: row.server_type, region: row.region }));
 
-export type CooldownStore = ReturnType<typeof createCooldownStore>;
-
 /** The `cooldowns` table: pairs of server type and region that had no room a moment ago. */
 export function createCooldownStore(db: Sql) {
   return {

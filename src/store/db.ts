@@ -83,6 +83,9 @@ export function openSql(db: D1Database, onStatements: (count: number) => void, {
   };
 }
 
+/** Nobody is trying, nothing backs off; `?1` is now. A day is longer than any back-off, so a later mark is a clock's mistake. */
+export const FREE = "(next_try_at IS NULL OR next_try_at <= ?1 OR next_try_at > ?1 + 86400000)";
+
 /** Parses rows by a schema. One that does not fit comes of a schema that this code does not know: a {@link StoreError}. */
 export function parseRows<T>(schema: z.ZodType<T>, rows: readonly unknown[]): T[] {
   const parsed = z.array(schema).safeParse(rows);

@@ -98,10 +98,10 @@ const memoryOf = (row: z.infer<typeof lockRow>): SweepMemory => ({
 export const whileFenced = (fence: number): string =>
   ` AND EXISTS (SELECT 1 FROM locks WHERE name = 'sweep' AND fence = ${Math.trunc(fence)})`;
 
-export type LockStore = ReturnType<typeof createLockStore>;
-
 /** The row of `locks` that keeps sweeps from overlapping. Wall time throughout. */
 export function createLockStore(db: Sql) {
+  const current = async () => parseFirst(lockRow, await db.rows(sql("SELECT * FROM locks WHERE name = 'sweep'")));
+
   return {
     /** Takes the lock until `until`, or answers null while another holds it. The fence rises with every holder. */
     async acquire(holder: string, now: number, until: number): Promise<Held | null> {
@@ -120,7 +120,7 @@ export function createLockStore(db: Sql) {
 
     /** What the next sweep will know; for one that takes no lock. */
     async recall(): Promise<SweepMemory> {
-      const row = parseFirst(lockRow, await db.rows(sql("SELECT * FROM locks WHERE name = 'sweep'")));
+      const row = await current();
       return row ? memoryOf(row) : { resourcesListedAt: 0, firstSweepAt: NEVER, reconcile: { ...FRESH } };
     },
 
@@ -153,7 +153,7 @@ export function createLockStore(db: Sql) {
 
     /** What health is judged by; null before the migrations ran. */
     async read() {
-      const row = parseFirst(lockRow, await db.rows(sql("SELECT * FROM locks WHERE name = 'sweep'")));
+      const row = await current();
       return row && { ...row, reconciled: memoryOf(row).reconcile };
     },
   };

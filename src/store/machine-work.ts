@@ -1,11 +1,9 @@
 import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
-import { parseFirst, parseRows, sql, type Sql } from "./db.ts";
+import { FREE, parseFirst, parseRows, sql, type Sql } from "./db.ts";
 import { LIVE } from "./machine-filter.ts";
 import { machineRow } from "./machine-row.ts";
 
-/** Nobody is trying, nothing backs off. A day is longer than any back-off, so a later mark is a clock's mistake. */
-const FREE = "(next_try_at IS NULL OR next_try_at <= ?1 OR next_try_at > ?1 + 86400000)";
 /** As the index `machines_unsettled` has it. */
 const UNSETTLED = `(phase IN ('requested', 'destroying')
   OR (phase = 'active' AND (status = 'creating' OR label_expires_at IS NOT expires_at OR attachments IS NOT NULL)))`;

@@ -1,3 +1,4 @@
+import { uidIn } from "../machine/labels.ts";
 import { isLive, type Attachments, type Machine, type MachineRow } from "../machine/machine.ts";
 import type { Candidate } from "../machine/spec.ts";
 import { toMicroEur } from "../machine/money.ts";
@@ -36,8 +37,6 @@ export interface Sighting {
   readonly uid: string;
   readonly machine: Machine;
 }
-
-export type MachineStore = ReturnType<typeof createMachineStore>;
 
 /**
  * The `machines` table: here how rows come to be and are read; beside it how they end, how leases change, and what is to be
@@ -112,22 +111,22 @@ export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
      * The rows that machines at the provider belong to: of each the live one at its id, else the one that its uid label
      * names. Machines without a row are not in the answer.
      */
-    async ofMachines(machines: readonly { providerId: string; uid: string }[]): Promise<Map<string, MachineRow>> {
+    async ofMachines(machines: readonly Pick<Machine, "providerId" | "labels">[]): Promise<Map<string, MachineRow>> {
       if (machines.length === 0) return new Map();
       const rows = await db.rows(
         sql(
           `SELECT * FROM machines WHERE provider_id IN (SELECT value FROM json_each(?1)) AND ${LIVE}
            UNION SELECT * FROM machines WHERE uid IN (SELECT value FROM json_each(?2))`,
           JSON.stringify(machines.map(({ providerId }) => providerId)),
-          JSON.stringify(machines.map(({ uid }) => uid)),
+          JSON.stringify(machines.map(({ labels }) => uidIn(labels))),
         ),
       );
       const found = parseRows(machineRow, rows);
       const atId = new Map(found.filter(isLive).map((row) => [row.providerId, row]));
       const ofUid = new Map(found.map((row) => [row.uid, row]));
       return new Map(
-        machines.flatMap(({ providerId, uid }) => {
-          const row = atId.get(providerId) ?? ofUid.get(uid);
+        machines.flatMap(({ providerId, labels }) => {
+          const row = atId.get(providerId) ?? ofUid.get(uidIn(labels));
           return row ? [[providerId, row] as const] : [];
         }),
       );

@@ -11,8 +11,6 @@ const reapFailureRow: z.ZodType<ReapFailure> = z
   .object({ provider_id: z.string(), attempts: z.int(), next_try_at: z.int() })
   .transform((row) => ({ providerId: row.provider_id, attempts: row.attempts, nextTryAt: row.next_try_at }));
 
-export type ReapFailureStore = ReturnType<typeof createReapFailureStore>;
-
 /** The `reap_failures` table: which machines reap leaves alone for a while. `fenced` is a condition on every write. */
 export function createReapFailureStore(db: Sql, fenced: string) {
   return {

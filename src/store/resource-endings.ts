@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ResourceKind, ResourceRow } from "../machine/resource.ts";
-import { insertInto, parseRows, sql, type Sql } from "./db.ts";
+import { FREE, insertInto, parseRows, sql, type Sql } from "./db.ts";
 import { LIVE as LIVE_MACHINE } from "./machine-filter.ts";
 import { LIVE, resourceRow, specText } from "./resource-row.ts";
 
@@ -14,8 +14,6 @@ const SHARED = `EXISTS (SELECT 1 FROM resources AS other WHERE other.kind = 'ssh
   AND (other.delete_requested_at IS NULL OR NOT ${IDLE.replace("resources.uid", "other.uid")}))`;
 /** Servers come first, and are machines; then these in turn (S52). */
 const IN_ORDER = "CASE kind WHEN 'firewall' THEN 1 WHEN 'network' THEN 2 ELSE 3 END";
-/** A day is longer than any back-off, so a later mark is a clock's mistake. */
-const FREE = "(next_try_at IS NULL OR next_try_at <= ?1 OR next_try_at > ?1 + 86400000)";
 
 /** A row whose deletion was won. */
 export interface ClaimedResource {
@@ -23,6 +21,22 @@ export interface ClaimedResource {
   /** Another owner's row stands for the same key: this one closes, and the key stays. */
   readonly isShared: boolean;
 }
+
+/** What is known of one that is to go and has no row. */
+export type Leftover = Pick<
+  ResourceRow,
+  | "uid"
+  | "labelUid"
+  | "owner"
+  | "provider"
+  | "providerName"
+  | "providerId"
+  | "installation"
+  | "reason"
+  | "spec"
+  | "requestedAt"
+  | "createdAt"
+>;
 
 const isSameKey = (a: ResourceRow, b: ResourceRow): boolean =>
   a.spec.kind === "ssh_key" && a.provider === b.provider && specText(a.spec) === specText(b.spec);
@@ -140,8 +154,8 @@ export function createResourceEndings(db: Sql, fenced: string, readOnly: boolean
     },
 
     /** A row for one that has none and is to go: it is then deleted as all others are. Nothing changes where the uid has one. */
-    async insertLeftover(row: ResourceRow, now: number): Promise<void> {
-      const { text, params } = insertInto(
+    async insertLeftover(row: Leftover, now: number): Promise<void> {
+      const statement = insertInto(
         "resources",
         {
           uid: row.uid,
@@ -159,12 +173,12 @@ export function createResourceEndings(db: Sql, fenced: string, readOnly: boolean
           spec: specText(row.spec),
           requested_at: row.requestedAt,
           created_at: row.createdAt,
-          expires_at: row.expiresAt,
+          expires_at: now,
           idle_since: now,
         },
         { tail: `${fenced} ON CONFLICT DO NOTHING` },
       );
-      await db.rows({ text, params });
+      await db.rows(statement);
     },
   };
 }

@@ -18,8 +18,6 @@ const USABLE = "phase IN ('requested', 'active') AND delete_requested_at IS NULL
 const KEY_IS_GOING = `SELECT 1 FROM resources WHERE resources.spec = new.spec AND new.kind = 'ssh_key'
   AND resources.kind = 'ssh_key' AND resources.phase = 'deleting'`;
 
-export type ResourceStore = ReturnType<typeof createResourceStore>;
-
 /**
  * The `resources` and `resource_uses` tables: here how rows come to be, are used and read; beside it how they end. A method that
  * changes rows says what it is guarded by; a lost guard changes nothing.

@@ -8,8 +8,6 @@ const INVENTORY_RELEASED = "inventory_released_until";
 const SELECT = "SELECT value FROM settings WHERE key = ?";
 const value = z.object({ value: z.string() });
 
-export type SettingStore = ReturnType<typeof createSettingStore>;
-
 /** The `settings` table: what this database knows of where it belongs. */
 export function createSettingStore(db: Sql) {
   const set = async (key: string, to: string): Promise<void> => {

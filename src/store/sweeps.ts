@@ -14,8 +14,6 @@ export interface SweepRow {
 
 const sweepRow = z.object({ id: z.int(), report: jsonText(z.record(z.string(), z.unknown())) });
 
-export type SweepStore = ReturnType<typeof createSweepStore>;
-
 /** The `sweeps` table: reports. */
 export function createSweepStore(db: Sql) {
   return {

@@ -26,8 +26,6 @@ const tokenRow: z.ZodType<TokenRow> = z
     revokedAt: row.revoked_at,
   }));
 
-export type TokenStore = ReturnType<typeof createTokenStore>;
-
 /** The `tokens` table. */
 export function createTokenStore(db: Sql) {
   return {

@@ -1,8 +1,6 @@
 import * as z from "zod";
 import { parseFirst, sql, type Sql } from "./db.ts";
 
-export type TombstoneStore = ReturnType<typeof createTombstoneStore>;
-
 /** The `tombstones` table: names that shall not be created for a while, though no machine had them. */
 export function createTombstoneStore(db: Sql) {
   return {

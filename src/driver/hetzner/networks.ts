@@ -3,11 +3,11 @@ import { LABEL, uidIn } from "../../machine/labels.ts";
 import type { Labels } from "../../machine/machine.ts";
 import { checkIpRange, checkRoute } from "../../machine/network.ts";
 import type { Resource } from "../../machine/resource.ts";
-import { DriverError, invalidInput } from "../driver.ts";
+import { DriverError, invalidInput, looking } from "../driver.ts";
 import type { Networks } from "../extras.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
-import { answerOf, createResources, listAll, looking, toResource, type Kind } from "./resources.ts";
+import { answerOf, createResources, listAll, toResource, type Kind } from "./resources.ts";
 import { anyAnswer, location, network } from "./schema.ts";
 
 const NETWORK: Kind<z.infer<typeof network>> = {

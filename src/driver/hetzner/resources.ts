@@ -46,16 +46,6 @@ export async function listAll<T>(
   }
 }
 
-/** A look after a call of which nobody knows what came. One that fails leaves that as it is: unknown. */
-export async function looking<T>(failure: DriverError, look: () => Promise<T>): Promise<T> {
-  try {
-    return await look();
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    throw failure.as("unavailable").with({ ambiguous: true, retryable: true });
-  }
-}
-
 /** What every kind has, as the API shows it. */
 interface Shown {
   readonly id: number;

@@ -2,10 +2,10 @@ import type * as z from "zod";
 import { uidIn } from "../../machine/labels.ts";
 import type { Labels } from "../../machine/machine.ts";
 import { fingerprintOf, parsePublicKey, type PublicKey } from "../../machine/ssh-key.ts";
-import { DriverError, invalidInput } from "../driver.ts";
+import { DriverError, invalidInput, looking } from "../driver.ts";
 import type { SshKeys } from "../extras.ts";
 import type { Client } from "./client.ts";
-import { answerOf, createResources, listAll, looking, toResource, type Kind } from "./resources.ts";
+import { answerOf, createResources, listAll, toResource, type Kind } from "./resources.ts";
 import { sshKey } from "./schema.ts";
 
 type Key = z.infer<typeof sshKey>;
