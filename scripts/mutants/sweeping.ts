@@ -99,7 +99,7 @@ export const SWEEPING: readonly Mutant[] = [
     file: "src/reaper/blast-cap.ts",
     find: "if (counted) return true;",
     replace: "if (counted || most >= 0) return true;",
-    caughtBy: ["test/reaper/reconcile.test.ts"],
+    caughtBy: ["test/reaper/blast-cap.test.ts"],
   },
   {
     name: "a cap that only slows",
@@ -108,7 +108,7 @@ export const SWEEPING: readonly Mutant[] = [
     file: "src/reaper/blast-cap.ts",
     find: "return heldUntil > now ? 0 : Math.max(LEAST",
     replace: "return heldUntil < 0 ? 0 : Math.max(LEAST",
-    caughtBy: ["test/reaper/reconcile-faults.test.ts"],
+    caughtBy: ["test/reaper/blast-cap.test.ts"],
   },
   {
     name: "one page stops the walk",

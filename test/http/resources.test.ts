@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { resourceJson } from "../../src/http/resources/json.ts";
+import { behind } from "../behind.ts";
 import {
   createMayfly,
   HOUR,
@@ -169,13 +170,7 @@ describe("an SSH key", () => {
 
   it("S104: trap: that was in the project before is reused, and never ours to delete", async () => {
     const mayfly = createMayfly();
-    await mayfly.simulator.fetch(
-      new Request("https://sim/v1/ssh_keys", {
-        method: "POST",
-        headers: { Authorization: "Bearer any" },
-        body: JSON.stringify({ name: "somebody's", public_key: KEY_A }),
-      }),
-    );
+    await behind(mayfly, "POST", "/ssh_keys", { name: "somebody's", public_key: KEY_A });
     const alice = await mayfly.tokenOf("alice");
     expect((await post(mayfly, "laptop", alice)).status).toBe(201);
     const gone = of("ssh_key", await mayfly.send("DELETE", "/v1/ssh_keys/laptop", undefined, alice));
@@ -304,13 +299,7 @@ describe("what a machine uses", () => {
     await mayfly.send("POST", "/v1/firewalls", WALL);
     const machine = machineIn(await box(mayfly));
     mayfly.advance(MINUTE);
-    await mayfly.simulator.fetch(
-      new Request(`https://sim/v1/servers/${machine.provider_id}`, {
-        method: "PUT",
-        headers: { Authorization: "Bearer any" },
-        body: JSON.stringify({ labels: {} }),
-      }),
-    );
+    await behind(mayfly, "PUT", `/servers/${machine.provider_id}`, { labels: {} });
     expect(await mayfly.send("POST", "/v1/firewalls/web/apply_to_resources", { machines: ["box"] })).toMatchObject({
       status: 409,
       body: { code: "identity_mismatch" },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { behind } from "../behind.ts";
 import { BODY, createMayfly, HOUR, MINUTE, minutes, SECOND, servers, type Answer, type Mayfly } from "../mayfly.ts";
 
 const put = (mayfly: Mayfly, more: object = {}) => mayfly.send("PUT", "/v1/machines/box", { ...BODY, ...more });
@@ -27,12 +28,7 @@ async function running(more: object = {}): Promise<Mayfly> {
 /** A person at the provider's console sets exactly these labels. */
 async function setLabels(mayfly: Mayfly, labels: Record<string, string>): Promise<void> {
   const [server] = servers(mayfly);
-  const headers = { Authorization: "Bearer any", "Content-Type": "application/json" };
-  const url = `https://simulator/v1/servers/${server?.id}`;
-  const answer = await mayfly.simulator.fetch(
-    new Request(url, { method: "PUT", headers, body: JSON.stringify({ labels }) }),
-  );
-  expect(answer.status).toBe(200);
+  await behind(mayfly, "PUT", `/servers/${server?.id}`, { labels });
 }
 
 /** Every read shows this instead of what is there. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { behind, between, held } from "../behind.ts";
 import {
   BODY,
   createMayfly,
@@ -26,24 +27,6 @@ const STRAY = {
   created: String(NOW / 1000),
   "mayfly-expires": String((NOW + HOUR / 2) / 1000),
 };
-const held = (mayfly: Mayfly) => {
-  const { firewalls, networks, ssh_keys } = mayfly.simulator.state();
-  return [servers(mayfly).length, firewalls.length, networks.length, ssh_keys.length];
-};
-/** Asks the simulator behind mayfly's back. */
-async function behind(mayfly: Mayfly, method: string, path: string, body: object): Promise<unknown> {
-  const init = { method, headers: { Authorization: "Bearer any" }, body: JSON.stringify(body) };
-  const answer = await mayfly.simulator.fetch(new Request(`https://sim/v1${path}`, init));
-  expect(answer.ok).toBe(true);
-  return answer.json();
-}
-type Ask = (request: Request) => Promise<Response>;
-/** Stands between mayfly and the simulator; answers the way to the simulator itself. */
-function between(mayfly: Mayfly, change: (request: Request, real: Ask) => Promise<Response>): Ask {
-  const real = mayfly.simulator.fetch.bind(mayfly.simulator);
-  Object.assign(mayfly.simulator, { fetch: (request: Request) => change(request, real) });
-  return real;
-}
 /** Makes what is read of one network odd. */
 const oddNetwork = (mayfly: Mayfly, odd: Record<string, unknown>) =>
   between(mayfly, async (request, real) => {

@@ -1,20 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { behind, held } from "../behind.ts";
 import { BODY, createMayfly, HOUR, minutes, MINUTE, NOW, OURS, refusing, servers, type Mayfly } from "../mayfly.ts";
 import { KEY_A, KEY_B } from "../simulator/sample-keys.ts";
 
 const SSH = { direction: "in", protocol: "tcp", port: "22" };
 const ALL = { ssh_keys: [KEY_A], firewalls: [{ rules: [SSH] }], networks: [{ ip_range: "10.0.0.0/16" }] };
 const UID = "9c1d7e60-4b1f-4f3e-8a77-5e2f9b0c4d11";
-const held = (mayfly: Mayfly) => {
-  const { firewalls, networks, ssh_keys } = mayfly.simulator.state();
-  return [servers(mayfly).length, firewalls.length, networks.length, ssh_keys.length];
-};
-/** Asks the simulator behind mayfly's back. */
-async function behind(mayfly: Mayfly, method: string, path: string, body?: object): Promise<void> {
-  const init = { method, headers: { Authorization: "Bearer any" }, ...(body && { body: JSON.stringify(body) }) };
-  const { ok } = await mayfly.simulator.fetch(new Request(`https://sim/v1${path}`, init));
-  expect(ok).toBe(true);
-}
 const deletes = (mayfly: Mayfly) =>
   mayfly.simulator
     .requests()

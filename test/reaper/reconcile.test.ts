@@ -1,67 +1,16 @@
 import { describe, expect, it } from "vitest";
-import {
-  BODY,
-  createMayfly,
-  HOUR,
-  machineIn,
-  machinesIn,
-  minutes,
-  MINUTE,
-  NOW,
-  OURS,
-  refusing,
-  servers,
-  type Mayfly,
-} from "../mayfly.ts";
+import { behind } from "../behind.ts";
+import { createMayfly, HOUR, machineIn, minutes, MINUTE, NOW, servers, type Mayfly } from "../mayfly.ts";
+import { ago, live, lostRow, put, reconciled, seconds, UID } from "./lost-rows.ts";
 
-const UID = "9c1d7e60-4b1f-4f3e-8a77-5e2f9b0c4d11";
-const seconds = (milliseconds: number) => String(Math.floor(milliseconds / 1000));
-const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString();
-const put = (mayfly: Mayfly, name: string, more: object = {}, token?: string) =>
-  mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ttl: "5h", ...more }, token);
 const names = (mayfly: Mayfly) => servers(mayfly).map(({ name }) => name);
-const live = async (mayfly: Mayfly) => machinesIn(await mayfly.send("GET", "/v1/machines"));
-/** As a machine of ours looks whose row was lost. */
-const lostRow = (name: string, uid: string, more: Record<string, string> = {}, age = HOUR) => ({
-  name: `${name}-abcdefghijklm`,
-  created: ago(age),
-  labels: {
-    ...OURS,
-    "mayfly-uid": uid,
-    "mayfly-owner": "tok.alice",
-    "mayfly-name": name,
-    "mayfly-expires": seconds(NOW + 2 * HOUR),
-    "mayfly-max": seconds(NOW - age + 24 * HOUR),
-    created: seconds(NOW - age),
-    team: "red",
-    ...more,
-  },
-});
-const LOST = ["machines", "events", "sweeps", "settings", "tokens", "resources", "resource_uses", "reap_failures"];
-async function loseD1(mayfly: Mayfly): Promise<void> {
-  const { DB } = mayfly.bindings;
-  await DB.batch([
-    ...LOST.map((table) => DB.prepare(`DELETE FROM ${table}`)),
-    DB.prepare("UPDATE locks SET first_sweep_at = NULL, reconcile = '{}', resources_listed_at = 0"),
-  ]);
-}
-/** What reports said of the reconcile phase, over some minutes. */
-async function told(mayfly: Mayfly, count: number): Promise<string[]> {
-  const said: string[] = [];
-  for (let minute = 0; minute < count; minute++) {
-    mayfly.advance(MINUTE);
-    const report = await mayfly.tick();
-    for (const { outcome, reason } of report?.phases.find(({ phase }) => phase === "reconcile")?.items ?? [])
-      said.push(`${outcome} ${reason}`);
-  }
-  return said;
-}
+const deleteBehind = (mayfly: Mayfly, id: string | null) => behind(mayfly, "DELETE", `/servers/${id}`);
 
 describe("a machine without a row", () => {
   it("case 3, I5, P61, P79, X17: is adopted with its labels' owner, name and lease, and ends by that", async () => {
     const mayfly = createMayfly();
     const { id } = mayfly.simulator.addServer(lostRow("box", UID));
-    expect(await told(mayfly, 16)).toContain("settled adopted");
+    expect(await reconciled(mayfly, 16)).toContain("settled adopted");
     const [adopted] = await live(mayfly);
     expect(adopted).toMatchObject({
       id: `mch_${UID}`,
@@ -98,9 +47,9 @@ describe("a machine without a row", () => {
   it("P62, P63, P78: that is younger than GRACE is left alone: its create may be in flight", async () => {
     const mayfly = createMayfly();
     mayfly.simulator.addServer({ ...lostRow("box", UID), created: ago(-6 * MINUTE) });
-    expect(await told(mayfly, 16)).toEqual([]);
+    expect(await reconciled(mayfly, 16)).toEqual([]);
     expect(await live(mayfly)).toEqual([]);
-    expect(await told(mayfly, 15)).toContain("settled adopted");
+    expect(await reconciled(mayfly, 15)).toContain("settled adopted");
   });
 
   it("P64, X1, X2: of unknown age is reported and begins to age now; it is not old", async () => {
@@ -112,7 +61,7 @@ describe("a machine without a row", () => {
     mayfly.simulator.addServer(odd("zero", UID, "0"));
     mayfly.simulator.addServer(odd("late", UID.replace("9", "8"), String(NOW)));
     mayfly.simulator.addServer(odd("none", UID.replace("9", "7"), "x"));
-    expect((await told(mayfly, 16)).filter((one) => one === "unknown_age unknown_age")).toHaveLength(3);
+    expect((await reconciled(mayfly, 16)).filter((one) => one === "unknown_age unknown_age")).toHaveLength(3);
     expect(await live(mayfly)).toHaveLength(3);
     mayfly.advance(23 * HOUR);
     await mayfly.tick();
@@ -125,7 +74,7 @@ describe("a machine without a row", () => {
   it("P65: without a uid is nobody's: never adopted, reported, and gone at MAX_AGE", async () => {
     const mayfly = createMayfly();
     mayfly.simulator.addServer({ ...lostRow("box", "", { "mayfly-expires": "", "mayfly-max": "" }) });
-    expect(await told(mayfly, 20)).toEqual(["alert unattributed"]);
+    expect(await reconciled(mayfly, 20)).toEqual(["alert unattributed"]);
     expect(await live(mayfly)).toEqual([]);
     expect(servers(mayfly)).toHaveLength(1);
     mayfly.advance(23 * HOUR);
@@ -146,7 +95,7 @@ describe("a machine without a row", () => {
   it("P60, P67: that is created while the inventory is read has its row by then", async () => {
     const mayfly = createMayfly();
     await put(mayfly, "box");
-    expect((await told(mayfly, 31)).filter((one) => !one.startsWith("kept"))).toEqual([]);
+    expect((await reconciled(mayfly, 31)).filter((one) => !one.startsWith("kept"))).toEqual([]);
     expect(await live(mayfly)).toHaveLength(1);
   });
 
@@ -155,7 +104,7 @@ describe("a machine without a row", () => {
     const first = machineIn(await put(mayfly, "box"));
     const labels = { ...servers(mayfly)[0]?.labels, "mayfly-expires": seconds(NOW + HOUR) };
     mayfly.simulator.addServer({ name: "copy", created: ago(-60_000), labels });
-    const said = await told(mayfly, 16);
+    const said = await reconciled(mayfly, 16);
     expect(said).toContain("alert twin");
     expect(said).toContain("settled adopted");
     const both = await live(mayfly);
@@ -185,7 +134,7 @@ describe("a machine without a row", () => {
     await put(mayfly, "box");
     await mayfly.tick();
     mayfly.simulator.addServer({ ...lostRow("other", UID), created: ago(-2 * MINUTE) });
-    const said = await told(mayfly, 31);
+    const said = await reconciled(mayfly, 31);
     expect(said).toContain("settled adopted");
     expect(said).toContain("alert installation_shared");
   });
@@ -196,7 +145,7 @@ it("P68: a machine that is being destroyed has a row: it is neither adopted agai
   await put(mayfly, "box");
   mayfly.simulator.fault({ method: "DELETE", path: "^/v1/servers/", status: 503, times: 1000 });
   expect((await mayfly.send("DELETE", "/v1/machines/box")).status).toBe(202);
-  expect(await told(mayfly, 33)).toEqual([]);
+  expect(await reconciled(mayfly, 33)).toEqual([]);
   expect(await live(mayfly)).toMatchObject([{ name: "box", status: "deleting" }]);
   mayfly.simulator.clearFaults();
   await minutes(mayfly, 16);
@@ -209,9 +158,9 @@ describe("a row without a machine", () => {
     const { provider_id } = machineIn(await put(mayfly, "box"));
     await minutes(mayfly, 2);
     await deleteBehind(mayfly, provider_id);
-    expect(await told(mayfly, 16)).toContain("kept missing");
+    expect(await reconciled(mayfly, 16)).toContain("kept missing");
     expect(await live(mayfly)).toHaveLength(1);
-    expect(await told(mayfly, 16)).toContain("settled lost");
+    expect(await reconciled(mayfly, 16)).toContain("settled lost");
     expect(await live(mayfly)).toEqual([]);
     expect(machineIn(await mayfly.send("GET", "/v1/machines/box"))).toMatchObject({
       status: "destroyed",
@@ -254,7 +203,7 @@ describe("a row without a machine", () => {
     await minutes(mayfly, 2);
     const gone = servers(mayfly).slice(0, 4);
     for (const { id } of gone) await deleteBehind(mayfly, String(id));
-    expect(await told(mayfly, 45)).toContain("alert inventory_untrusted");
+    expect(await reconciled(mayfly, 45)).toContain("alert inventory_untrusted");
     expect(await live(mayfly)).toHaveLength(5);
     mayfly.configure({});
     await mayfly.bindings.DB.prepare("UPDATE locks SET last_good_cron_at = ?").bind(mayfly.now()).run();
@@ -278,7 +227,7 @@ describe("a row without a machine", () => {
       code: "not_found",
       message: "server not found",
     });
-    expect(await told(mayfly, 50)).toContain("alert other_credential");
+    expect(await reconciled(mayfly, 50)).toContain("alert other_credential");
     await minutes(mayfly, 15);
     expect(await live(mayfly)).toHaveLength(2);
     mayfly.simulator.clearFaults();
@@ -310,110 +259,6 @@ describe("a row without a machine", () => {
     await minutes(mayfly, 64);
     expect(servers(mayfly)).toHaveLength(1);
     expect(await live(mayfly)).toEqual([]);
-  });
-});
-
-describe("the blast cap", () => {
-  it("case 23: holds early deaths beyond max(5, 20 %) a sweep until an admin releases them; an owner's own DELETE never waits", async () => {
-    const mayfly = createMayfly();
-    for (let number = 0; number < 9; number++) await put(mayfly, `m${number}`);
-    // Nobody looks while they run, so that for their rows they never did.
-    mayfly.advance(MINUTE);
-    for (const { id } of servers(mayfly)) await behind(mayfly, "POST", `/servers/${id}/actions/poweroff`);
-    mayfly.advance(20 * MINUTE);
-    const report = await mayfly.tick();
-    const held = report?.phases.flatMap(({ items }) => items).filter(({ reason }) => reason === "held") ?? [];
-    expect(held.length).toBe(4);
-    expect(held.map(({ outcome }) => outcome)).toEqual(Array(4).fill("alert"));
-    const spared = held[0]?.uid;
-    expect((await mayfly.send("DELETE", `/v1/machines/mch_${spared}`)).status).toBe(200);
-  });
-
-  it("P72: is released by an admin, and by nobody else", async () => {
-    const mayfly = createMayfly();
-    const bob = await mayfly.tokenOf("bob");
-    expect((await mayfly.send("POST", "/v1/holds/blast_cap/release", undefined, bob)).status).toBe(403);
-    expect((await mayfly.send("POST", "/v1/holds/nothing/release")).status).toBe(422);
-    for (let number = 0; number < 9; number++) await put(mayfly, `m${number}`);
-    await mayfly.bindings.DB.prepare(
-      "UPDATE machines SET phase = 'failed', status = 'destroyed', provider_id = NULL",
-    ).run();
-    mayfly.advance(16 * MINUTE);
-    await mayfly.tick();
-    expect(servers(mayfly)).toHaveLength(4);
-    expect((await mayfly.send("POST", "/v1/holds/blast_cap/release")).status).toBe(200);
-    await minutes(mayfly, 20);
-    expect(servers(mayfly)).toEqual([]);
-  });
-});
-
-describe("the loss of D1", () => {
-  it("I5: emptied: owners and leases come back from labels, and everything still dies on time", async () => {
-    const mayfly = createMayfly();
-    const [alice, bob] = [await mayfly.tokenOf("alice"), await mayfly.tokenOf("bob")];
-    await put(mayfly, "box", { ttl: "1h" }, alice);
-    await put(mayfly, "box", { ttl: "3h" }, bob);
-    await minutes(mayfly, 12);
-    const before = await live(mayfly);
-    await loseD1(mayfly);
-    await minutes(mayfly, 2);
-    const after = await live(mayfly);
-    const shown = (all: typeof before) =>
-      all
-        .map(({ id, owner, name, expires_at, max_until }) => ({ id, owner, name, expires_at, max_until }))
-        .sort((a, b) => (a.id < b.id ? -1 : 1));
-    expect(shown(after)).toEqual(shown(before));
-    expect((await mayfly.send("GET", "/v1/machines", undefined, alice)).status).toBe(401);
-    await minutes(mayfly, 49);
-    expect(servers(mayfly)).toHaveLength(1);
-    await minutes(mayfly, 120);
-    expect(servers(mayfly)).toEqual([]);
-  });
-
-  it("a repeat of a create after it is the machine that is there", async () => {
-    const mayfly = createMayfly();
-    const first = machineIn(await put(mayfly, "box"));
-    await minutes(mayfly, 12);
-    await loseD1(mayfly);
-    await minutes(mayfly, 2);
-    const again = await put(mayfly, "box");
-    expect([again.status, machineIn(again).id]).toEqual([200, first.id]);
-    expect(servers(mayfly)).toHaveLength(1);
-  });
-
-  it("X17, case restore: set back to an older copy: what came later is adopted, what went is lost, nothing healthy dies", async () => {
-    const mayfly = createMayfly();
-    const { DB } = mayfly.bindings;
-    for (const name of ["stays", "goes", "renewed"]) await put(mayfly, name, { ttl: "1h" });
-    await minutes(mayfly, 2);
-    const { results: copy } = await DB.prepare("SELECT * FROM machines").all();
-    await mayfly.send("DELETE", "/v1/machines/goes");
-    await mayfly.send("POST", "/v1/machines/renewed/renew", { ttl: "4h" });
-    await put(mayfly, "later", { ttl: "4h" });
-    await minutes(mayfly, 11);
-    await DB.prepare("DELETE FROM machines").run();
-    for (const row of copy) {
-      const columns = Object.keys(row);
-      await DB.prepare(`INSERT INTO machines (${columns.join(",")}) VALUES (${columns.map(() => "?").join(",")})`)
-        .bind(...Object.values(row))
-        .run();
-    }
-    await minutes(mayfly, 40);
-    expect((await live(mayfly)).map(({ name }) => name).sort()).toEqual(["later", "renewed", "stays"]);
-    await minutes(mayfly, 12);
-    expect((await live(mayfly)).map(({ name }) => name).sort()).toEqual(["later", "renewed"]);
-    await minutes(mayfly, 175);
-    expect(servers(mayfly).length).toBe(2);
-    await minutes(mayfly, 20);
-    expect([servers(mayfly), await live(mayfly)]).toEqual([[], []]);
-  });
-
-  it("P76: a sweep under which D1 refuses adopts nothing and loses nothing", async () => {
-    const mayfly = createMayfly();
-    await put(mayfly, "box");
-    mayfly.configure({ DB: refusing(mayfly.bindings.DB, /machines/) });
-    await minutes(mayfly, 40);
-    expect(servers(mayfly)).toHaveLength(1);
   });
 });
 
@@ -478,11 +323,3 @@ const EMPTY = JSON.stringify({
   servers: [],
   meta: { pagination: { page: 1, per_page: 50, previous_page: null, next_page: null, last_page: 1, total_entries: 0 } },
 });
-
-/** Asks the simulator behind mayfly's back. */
-async function behind(mayfly: Mayfly, method: string, path: string, body?: object): Promise<void> {
-  const init = { method, headers: { Authorization: "Bearer any" }, ...(body && { body: JSON.stringify(body) }) };
-  const { ok } = await mayfly.simulator.fetch(new Request(`https://sim/v1${path}`, init));
-  expect(ok).toBe(true);
-}
-const deleteBehind = (mayfly: Mayfly, id: string | null) => behind(mayfly, "DELETE", `/servers/${id}`);

@@ -1,0 +1,25 @@
+import { expect } from "vitest";
+import { servers, type Mayfly } from "./mayfly.ts";
+
+/** Asks the simulator behind mayfly's back, as a person at the provider's console does; answers its JSON, if any. */
+export async function behind(mayfly: Mayfly, method: string, path: string, body?: object): Promise<unknown> {
+  const init = { method, headers: { Authorization: "Bearer any" }, ...(body && { body: JSON.stringify(body) }) };
+  const answer = await mayfly.simulator.fetch(new Request(`https://sim/v1${path}`, init));
+  expect(answer.ok).toBe(true);
+  return answer.status === 204 ? null : answer.json();
+}
+
+type Ask = (request: Request) => Promise<Response>;
+
+/** Stands between mayfly and the simulator; answers the way to the simulator itself. */
+export function between(mayfly: Mayfly, change: (request: Request, real: Ask) => Promise<Response>): Ask {
+  const real = mayfly.simulator.fetch.bind(mayfly.simulator);
+  Object.assign(mayfly.simulator, { fetch: (request: Request) => change(request, real) });
+  return real;
+}
+
+/** How many servers, firewalls, networks and SSH keys the provider holds. */
+export function held(mayfly: Mayfly): number[] {
+  const { firewalls, networks, ssh_keys } = mayfly.simulator.state();
+  return [servers(mayfly).length, firewalls.length, networks.length, ssh_keys.length];
+}
