@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { behind } from "../behind.ts";
 import { BODY, createMayfly, HOUR, MINUTE, minutes, SECOND, servers, type Answer, type Mayfly } from "../mayfly.ts";
 
 const put = (mayfly: Mayfly, more: object = {}) => mayfly.send("PUT", "/v1/machines/box", { ...BODY, ...more });
@@ -28,7 +27,12 @@ async function running(more: object = {}): Promise<Mayfly> {
 /** A person at the provider's console sets exactly these labels. */
 async function setLabels(mayfly: Mayfly, labels: Record<string, string>): Promise<void> {
   const [server] = servers(mayfly);
-  await behind(mayfly, "PUT", `/servers/${server?.id}`, { labels });
+  const headers = { Authorization: "Bearer any", "Content-Type": "application/json" };
+  const url = `https://simulator/v1/servers/${server?.id}`;
+  const answer = await mayfly.simulator.fetch(
+    new Request(url, { method: "PUT", headers, body: JSON.stringify({ labels }) }),
+  );
+  expect(answer.status).toBe(200);
 }
 
 /** Every read shows this instead of what is there. */
