@@ -63,7 +63,8 @@ async function main(): Promise<void> {
     const survived = await tryAll(bench, chosen);
     const seconds = ((Date.now() - startedAt) / 1000).toFixed(0);
     console.log(`${chosen.length - survived} of ${chosen.length} caught, ${seconds} s`);
-    if (survived > 0) process.exitCode = 1;
+    // Vitest sets it for every test that fails, and here each bug makes one fail.
+    process.exitCode = survived > 0 ? 1 : 0;
   } finally {
     bench.remove();
   }
