@@ -1,9 +1,9 @@
 import { Misconfigured, type SweepConfig } from "./config.ts";
-import type { Provider } from "./driver/extras.ts";
+import type { Provider } from "./driver/capabilities.ts";
 import type { Account } from "./driver/hetzner/account.ts";
-import { createHetznerExtras } from "./driver/hetzner/extras.ts";
+import { createHetznerCapabilities } from "./driver/hetzner/capabilities.ts";
 import { createHetznerDriver } from "./driver/hetzner/hetzner.ts";
-import { createMemoryDriver, createMemoryExtras, emptyCloud } from "./driver/memory.ts";
+import { createMemoryDriver, createMemoryCapabilities, emptyCloud } from "./driver/memory.ts";
 
 /** What a cloud is opened with. */
 export interface ProviderWorld {
@@ -26,11 +26,11 @@ export function createProviders(): (config: SweepConfig, world: ProviderWorld) =
   const providers: Readonly<Record<string, (config: SweepConfig, world: ProviderWorld) => Provider>> = {
     hetzner: ({ hcloudToken: token, hcloudEndpoint: endpoint }, world) => {
       const options = { ...world, token, endpoint, account: accountOf(`${endpoint} ${token}`) };
-      return { driver: createHetznerDriver(options), extras: createHetznerExtras(options) };
+      return { driver: createHetznerDriver(options), capabilities: createHetznerCapabilities(options) };
     },
     memory: (_config, { now }) => ({
       driver: createMemoryDriver({ now, cloud }),
-      extras: createMemoryExtras({ cloud }),
+      capabilities: createMemoryCapabilities({ cloud }),
     }),
   };
   return (config, world) => {

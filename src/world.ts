@@ -1,6 +1,6 @@
 import { sha256Hex } from "./auth/hash.ts";
 import type { Config, SweepConfig } from "./config.ts";
-import type { Provider } from "./driver/extras.ts";
+import type { Provider } from "./driver/capabilities.ts";
 import type { Deps } from "./lifecycle/lifecycle.ts";
 import type { Log } from "./log.ts";
 import type { Meter } from "./reaper/budget.ts";

@@ -150,7 +150,7 @@ export const JUDGING: readonly Mutant[] = [
     name: "labels replaced",
     broken: "writing a label takes off all the others, ours included",
     promise: "I1",
-    file: "src/driver/hetzner/extras.ts",
+    file: "src/driver/hetzner/capabilities.ts",
     find: "{ labels: { ...shown, ...labels } }",
     replace: "{ labels: shown === labels ? shown : labels }",
     caughtBy: [SIMULATION],

@@ -63,7 +63,7 @@ export const LENDING: readonly Mutant[] = [
     broken: "a renewal is noted as written to the label, and is not",
     promise: "I4",
     file: "src/lifecycle/renew.ts",
-    find: "await extras.relabel(machine, { [LABEL.expires]: labelSeconds(expiresAt) });",
+    find: "await capabilities.relabel(machine, { [LABEL.expires]: labelSeconds(expiresAt) });",
     replace: "",
     caughtBy: ["test/lifecycle/leases.test.ts"],
   },

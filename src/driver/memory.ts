@@ -4,7 +4,7 @@ import type { Machine } from "../machine/machine.ts";
 import { matches } from "../machine/selector.ts";
 import { checkSpec } from "../machine/spec.ts";
 import { DriverError, invalidInput, type Driver } from "./driver.ts";
-import type { Extras } from "./extras.ts";
+import type { Capabilities } from "./capabilities.ts";
 
 export interface MemoryOptions {
   readonly now: () => number;
@@ -95,11 +95,11 @@ export function createMemoryDriver({ now, cloud = emptyCloud() }: MemoryOptions)
 }
 
 /** What the cloud of the memory driver can do besides. */
-export function createMemoryExtras({
+export function createMemoryCapabilities({
   cloud,
 }: {
   readonly cloud: MemoryCloud;
-}): Required<Pick<Extras, "relabel" | "serverTypes">> {
+}): Required<Pick<Capabilities, "relabel" | "serverTypes">> {
   return {
     async serverTypes() {
       return [...PRICES].map(([name, priceEurPerHour], index) => ({

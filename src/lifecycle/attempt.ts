@@ -110,13 +110,13 @@ const toConfirm = ({ firewallIds, networkIds }: AttachedIds): Attachments | null
 
 /** The image by name or id: of a selector the newest snapshot that the candidate can boot, asked for once a server type. */
 async function imageOf(
-  { extras }: Deps,
+  { capabilities }: Deps,
   { image, isImageSelector }: MachineRequest,
   { serverType }: Candidate,
   known: Map<string, string>,
 ): Promise<string> {
   if (!isImageSelector) return image;
-  const found = known.get(serverType) ?? (await extras.findSnapshot?.(image, serverType));
+  const found = known.get(serverType) ?? (await capabilities.findSnapshot?.(image, serverType));
   if (found !== undefined) {
     known.set(serverType, found);
     return found;

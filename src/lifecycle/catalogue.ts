@@ -14,12 +14,12 @@ export type CatalogueResult =
  * tells; only where it never answered is there a refusal.
  */
 export async function readCatalogue(deps: Deps, provider: string): Promise<CatalogueResult> {
-  const { store, extras } = deps;
+  const { store, capabilities } = deps;
   const now = deps.now();
   const known = await store.catalogues.read(provider);
   if (known !== null && now - known.fetchedAt < FRESH_MS) return { ok: true, catalogue: known };
   try {
-    const catalogue = { serverTypes: (await extras.serverTypes?.()) ?? [], fetchedAt: now };
+    const catalogue = { serverTypes: (await capabilities.serverTypes?.()) ?? [], fetchedAt: now };
     await store.catalogues.write(provider, catalogue);
     return { ok: true, catalogue };
   } catch (error) {

@@ -16,7 +16,7 @@ export interface Deletion {
   readonly missing?: true;
 }
 
-type DeleteDeps = Pick<Deps, "store" | "extras" | "rules" | "now">;
+type DeleteDeps = Pick<Deps, "store" | "capabilities" | "rules" | "now">;
 
 /**
  * Deletes one on its owner's word, which is written down first and holds: as soon as no machine uses it, and what this call
@@ -55,13 +55,18 @@ export async function deleteClaimed(
 }
 
 /** Reads it again, and deletes it if it is the one that was recorded (I2). */
-async function deleteOne({ extras, rules, now }: DeleteDeps, { row, isShared }: ClaimedResource): Promise<Deletion> {
-  const resources = resourcesOf(extras, row.spec.kind);
+async function deleteOne(
+  { capabilities, rules, now }: DeleteDeps,
+  { row, isShared }: ClaimedResource,
+): Promise<Deletion> {
+  const resources = resourcesOf(capabilities, row.spec.kind);
   if (isShared) return { row, act: "close", reason: "shared" };
   if (resources === undefined) return { row, act: "put_off", reason: "the provider offers none" };
   try {
     const seen =
-      row.providerId === null ? await findByUid({ extras, rules }, row) : await getIfThere(resources, row.providerId);
+      row.providerId === null
+        ? await findByUid({ capabilities, rules }, row)
+        : await getIfThere(resources, row.providerId);
     // Without an id it may still land; only a second look, a minute after the first, is believed.
     if (seen === null && row.providerId === null && !isSecondLook(row.missingSince, now()))
       return { row, act: "put_off", reason: "not_seen_yet", missing: true };

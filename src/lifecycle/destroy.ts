@@ -2,7 +2,7 @@ import { DriverError, getIfThere, isNotFound, type Driver } from "../driver/driv
 import { decide, isSame, ourSelector, type Verdict } from "../machine/decide.ts";
 import { LABEL } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
-import { IDENTITY_MISMATCH, mayConclude, refusalOf, rehome, type Deps, type Refusal } from "./lifecycle.ts";
+import { IDENTITY_MISMATCH, mayConclude, refusalOf, adoptCredential, type Deps, type Refusal } from "./lifecycle.ts";
 
 export type DestroyResult =
   | { readonly ok: true; readonly row: MachineRow }
@@ -63,7 +63,7 @@ export async function destroyIfDue(
     return verdict;
   }
   const { uid, expiresAt } = row;
-  await rehome(deps, [row]);
+  await adoptCredential(deps, [row]);
   const won = await store.machines.claimDestroy([{ uid, expiresAt, reason: verdict.reason }], now);
   if (!won.has(uid)) return { act: "keep", reason: "live", alert: false };
   await driver.destroy(machine.providerId);

@@ -4,7 +4,7 @@
  * They know the driver contract and the store, never a cloud and never HTTP.
  */
 import type { Driver, DriverError, DriverErrorCode } from "../driver/driver.ts";
-import type { Extras } from "../driver/extras.ts";
+import type { Capabilities } from "../driver/capabilities.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import type { Rules } from "../machine/decide.ts";
 import type { Problem } from "../machine/validation.ts";
@@ -15,7 +15,7 @@ import type { Store } from "../store/store.ts";
 export interface Deps {
   readonly store: Store;
   readonly driver: Driver;
-  readonly extras: Extras;
+  readonly capabilities: Capabilities;
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly rules: Rules;
@@ -70,13 +70,13 @@ export const mayConclude = async (
 ): Promise<boolean> => row.credential === (await credential());
 
 /** Rows of a machine that is seen belong to the credential in use, and with it all that were made under the same one. */
-export async function rehome(
+export async function adoptCredential(
   { store, credential }: Pick<Deps, "store" | "credential">,
   seen: readonly Pick<MachineRow, "credential">[],
 ): Promise<void> {
   const current = await credential();
   const others = new Set(seen.map((row) => row.credential).filter((one) => one !== current));
-  await store.machines.rehome([...others], current);
+  await store.machines.adoptCredential([...others], current);
 }
 
 const DEFAULT_RETRY_SECONDS = 5;

@@ -32,10 +32,10 @@ async function look(
   rows: readonly MachineRow[],
   stale: readonly MachineRow[],
 ): Promise<readonly MachineRow[]> {
-  const { store, driver, extras, rules } = deps;
+  const { store, driver, capabilities, rules } = deps;
   const now = deps.now();
   // A look can wait; what is left of the provider's rate limit then is for deletes.
-  if (stale.length === 0 || extras.isSpare?.() === false) return rows;
+  if (stale.length === 0 || capabilities.hasHeadroom?.() === false) return rows;
   const uids = stale.map(({ uid }) => uid);
   const won = await store.machines.claimLook(uids, now, now - FRESH_MS);
   if (won.length === 0) return rows;

@@ -81,18 +81,19 @@ export async function learnEnds<Seen extends { readonly row: MachineRow; readonl
  * could not be done now, and settle repeats it until it has; `stranger`: another machine stands there, and was left alone.
  */
 export async function tellLabel(
-  { store, driver, extras }: Pick<Deps, "store" | "driver" | "extras">,
+  { store, driver, capabilities }: Pick<Deps, "store" | "driver" | "capabilities">,
   row: MachineRow,
 ): Promise<"told" | "later" | "stranger"> {
   const { uid, providerId, expiresAt } = row;
-  if (providerId === null || extras.relabel === undefined || extras.isSpare?.() === false) return "later";
+  if (providerId === null || capabilities.relabel === undefined || capabilities.hasHeadroom?.() === false)
+    return "later";
   try {
     const machine = await driver.get(providerId);
     if (!machine.hasLabels) return "later";
     if (!isSame(row, machine)) return "stranger";
     if ((await learnEnds(store, [{ row, machine }])).length > 0) return "told";
     await store.machines.noteLabelSent(uid, expiresAt);
-    await extras.relabel(machine, { [LABEL.expires]: labelSeconds(expiresAt) });
+    await capabilities.relabel(machine, { [LABEL.expires]: labelSeconds(expiresAt) });
   } catch (error) {
     if (error instanceof DriverError) return "later";
     throw error;

@@ -1,5 +1,5 @@
 import { DriverError, looking, type DriverErrorCode } from "../driver/driver.ts";
-import type { Extras, Resources } from "../driver/extras.ts";
+import type { Capabilities, Resources } from "../driver/capabilities.ts";
 import { isOurs, ourSelector, type Rules } from "../machine/decide.ts";
 import { LABEL, ourLabels, uidIn } from "../machine/labels.ts";
 import { providerName } from "../machine/name.ts";
@@ -32,7 +32,7 @@ export interface ResourceCommand {
 export type ResourceDeps = Deps & { readonly newUid: () => string; readonly terms: Terms };
 
 /** What the provider offers of a kind; undefined where it has none. */
-export function resourcesOf({ firewalls, networks, sshKeys }: Extras, kind: ResourceKind): Resources | undefined {
+export function resourcesOf({ firewalls, networks, sshKeys }: Capabilities, kind: ResourceKind): Resources | undefined {
   return { firewall: firewalls, network: networks, ssh_key: sshKeys }[kind];
 }
 
@@ -59,7 +59,7 @@ export async function createResource(deps: ResourceDeps, command: ResourceComman
 export async function createNew(deps: ResourceDeps, command: ResourceCommand): Promise<ResourceResult> {
   const { store, terms, now } = deps;
   const { owner, name, spec } = command;
-  if (resourcesOf(deps.extras, spec.kind) === undefined) return refused(notOffered(spec.kind));
+  if (resourcesOf(deps.capabilities, spec.kind) === undefined) return refused(notOffered(spec.kind));
   const row: NewResource = {
     uid: deps.newUid(),
     owner,
@@ -138,30 +138,30 @@ async function makeAtProvider(deps: ResourceDeps, row: NewResource, resumed: boo
   }
 }
 
-async function ask({ extras, rules }: ResourceDeps, row: NewResource): Promise<Resource> {
+async function ask({ capabilities, rules }: ResourceDeps, row: NewResource): Promise<Resource> {
   const { spec } = row;
   const name = row.providerName;
   const labels = ourLabels({ ...row, maxUntil: row.requestedAt + rules.maxAgeMs });
   switch (spec.kind) {
     case "ssh_key":
-      if (extras.sshKeys) return (await extras.sshKeys.ensure(name, spec.publicKey, labels)).key;
+      if (capabilities.sshKeys) return (await capabilities.sshKeys.ensure(name, spec.publicKey, labels)).key;
       break;
     case "firewall":
-      if (extras.firewalls) return extras.firewalls.create({ ...spec, name, labels, machineIds: [] });
+      if (capabilities.firewalls) return capabilities.firewalls.create({ ...spec, name, labels, machineIds: [] });
       break;
     case "network":
-      if (extras.networks) return extras.networks.create({ ...spec, name, labels });
+      if (capabilities.networks) return capabilities.networks.create({ ...spec, name, labels });
   }
   throw new DriverError("invalid_input", `the provider offers no ${spec.kind}`);
 }
 
 /** A row's own at the provider, whether its id is known or not. A key that was another's first is not found so. */
 export async function findByUid(
-  { extras, rules }: { extras: Extras; rules: Pick<Rules, "installations"> },
+  { capabilities, rules }: { capabilities: Capabilities; rules: Pick<Rules, "installations"> },
   row: Pick<ResourceRow, "uid" | "spec">,
 ): Promise<Resource | null> {
   const selector = ourSelector(rules.installations, { [LABEL.uid]: row.uid });
-  const found = (await resourcesOf(extras, row.spec.kind)?.list(selector)) ?? [];
+  const found = (await resourcesOf(capabilities, row.spec.kind)?.list(selector)) ?? [];
   // Not trusted to have selected (S80).
   return found.find((one) => isOurs(one, rules.installations) && uidIn(one.labels) === row.uid) ?? null;
 }

@@ -13,12 +13,12 @@ type Ids = { readonly id: string; readonly machineIds: readonly string[] };
 
 /** Applies a firewall to machines of the same owner. They are noted as its users first, which keeps it. */
 export const applyFirewall = (deps: Deps, row: ResourceRow, machines: readonly MachineRow[]): Promise<UseResult> =>
-  using(deps, row, machines, async ({ id, machineIds }) => deps.extras.firewalls?.apply(id, machineIds));
+  using(deps, row, machines, async ({ id, machineIds }) => deps.capabilities.firewalls?.apply(id, machineIds));
 
 /** Puts machines of the same owner into a network. They are noted as its users first, which keeps it. */
 export const attachToNetwork = (deps: Deps, row: ResourceRow, machines: readonly MachineRow[]): Promise<UseResult> =>
   using(deps, row, machines, async ({ id, machineIds }) => {
-    for (const machineId of machineIds) await deps.extras.networks?.attach(id, machineId);
+    for (const machineId of machineIds) await deps.capabilities.networks?.attach(id, machineId);
   });
 
 async function using(
@@ -46,7 +46,7 @@ export async function removeFirewall(
   machines: readonly MachineRow[],
 ): Promise<UseResult> {
   const result = await acting(deps, row, machines, async ({ id, machineIds }) =>
-    deps.extras.firewalls?.remove(id, machineIds),
+    deps.capabilities.firewalls?.remove(id, machineIds),
   );
   if (!result.ok || row.providerId === null) return result;
   const uids = machines.map(({ uid }) => uid);
@@ -63,7 +63,7 @@ export async function addRoute(
   { destination, gateway }: { destination: string; gateway: string },
 ): Promise<UseResult> {
   return acting(deps, row, [], async ({ id }) => {
-    await deps.extras.networks?.addRoute(id, destination, gateway);
+    await deps.capabilities.networks?.addRoute(id, destination, gateway);
   });
 }
 
@@ -73,12 +73,12 @@ async function acting(
   machines: readonly MachineRow[],
   act: (ids: Ids) => Promise<void>,
 ): Promise<UseResult> {
-  const { driver, extras, rules } = deps;
+  const { driver, capabilities, rules } = deps;
   if (row.phase !== "active" || row.providerId === null) return refused(NOT_NOW);
   const ids = machines.flatMap(({ providerId }) => (providerId === null ? [] : [providerId]));
   if (ids.length < machines.length) return refused(NOT_YET);
   try {
-    const kind = row.spec.kind === "firewall" ? extras.firewalls : extras.networks;
+    const kind = row.spec.kind === "firewall" ? capabilities.firewalls : capabilities.networks;
     const seen = await kind?.get(row.providerId);
     if (seen === undefined || !isSameResource(row, seen, rules)) return refused(IDENTITY_MISMATCH);
     for (const machine of machines) {

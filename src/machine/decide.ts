@@ -157,10 +157,10 @@ export function decideRowless(
   machine: Machine,
   now: number,
   rules: Rules,
-): Verdict | { readonly act: "adopt"; readonly reason: "no_row" | "twin" | "unknown_age"; readonly alert: boolean } {
+): Verdict | { readonly act: "adopt"; readonly reason: "no_row" | "duplicate" | "unknown_age"; readonly alert: boolean } {
   const isElsewhere = row !== null && isLive(row) && row.providerId !== null && row.providerId !== machine.providerId;
   if (isElsewhere && isOurs(machine, rules.installations) && machine.status !== "deleting")
-    return { act: "adopt", reason: "twin", alert: true };
+    return { act: "adopt", reason: "duplicate", alert: true };
   const verdict = decide(row, machine, now, rules);
   // Nobody could ever say whose it is; `MAX_AGE` ends it all the same.
   if (uidIn(machine.labels) === "") return verdict;

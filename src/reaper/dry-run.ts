@@ -1,5 +1,5 @@
 import { DriverError, type Driver } from "../driver/driver.ts";
-import type { Extras, Provider, Resources } from "../driver/extras.ts";
+import type { Capabilities, Provider, Resources } from "../driver/capabilities.ts";
 import type { Machine } from "../machine/machine.ts";
 import type { Meter } from "./budget.ts";
 
@@ -7,7 +7,7 @@ import type { Meter } from "./budget.ts";
  * A cloud that is read for real and only remembers what it was told to destroy. The calls it leaves out are counted all the
  * same, so that a dry run meets the same budget as the run that it foretells.
  */
-export function pretending({ driver, extras }: Provider, meter: Meter): Provider {
+export function dryRunProvider({ driver, capabilities }: Provider, meter: Meter): Provider {
   const gone = new Set<string>();
   const left = (machines: readonly Machine[]) => machines.filter(({ providerId }) => !gone.has(providerId));
   const pretended: Driver = {
@@ -32,13 +32,13 @@ export function pretending({ driver, extras }: Provider, meter: Meter): Provider
   const relabel = async () => {
     meter.fetches += 1;
   };
-  const { firewalls, networks, sshKeys } = extras;
+  const { firewalls, networks, sshKeys } = capabilities;
   return {
     driver: pretended,
-    extras: {
-      ...extras,
-      ...(extras.relabel && { relabel }),
-      ...(extras.inventoryPage && { inventoryPage: leaving(extras.inventoryPage, left) }),
+    capabilities: {
+      ...capabilities,
+      ...(capabilities.relabel && { relabel }),
+      ...(capabilities.inventoryPage && { inventoryPage: leaving(capabilities.inventoryPage, left) }),
       ...(firewalls && { firewalls: keeping(firewalls, meter) }),
       ...(networks && { networks: keeping(networks, meter) }),
       ...(sshKeys && { sshKeys: keeping(sshKeys, meter) }),
@@ -49,9 +49,9 @@ export function pretending({ driver, extras }: Provider, meter: Meter): Provider
 /** Pages of the inventory without what would be gone. */
 const leaving =
   (
-    page: NonNullable<Extras["inventoryPage"]>,
+    page: NonNullable<Capabilities["inventoryPage"]>,
     left: (machines: readonly Machine[]) => readonly Machine[],
-  ): NonNullable<Extras["inventoryPage"]> =>
+  ): NonNullable<Capabilities["inventoryPage"]> =>
   async (selector, number) => {
     const shown = await page(selector, number);
     return { ...shown, machines: left(shown.machines) };

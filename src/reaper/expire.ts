@@ -1,6 +1,6 @@
 import { getIfThere } from "../driver/driver.ts";
 import { isGone } from "../lifecycle/destroy.ts";
-import { backOffMs, mayConclude, rehome } from "../lifecycle/lifecycle.ts";
+import { backOffMs, mayConclude, adoptCredential } from "../lifecycle/lifecycle.ts";
 import { learnEnds } from "../lifecycle/renew.ts";
 import { decide, isLaunchOver, isSame, isSecondLook, type Verdict } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
@@ -142,7 +142,7 @@ async function judge(deps: PhaseDeps, rows: readonly MachineRow[], now: number) 
       }
     }
   }
-  await rehome(
+  await adoptCredential(
     deps,
     judged.filter(isDoomed).map(({ row }) => row),
   );

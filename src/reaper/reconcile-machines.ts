@@ -1,8 +1,8 @@
 import { DriverError } from "../driver/driver.ts";
-import type { InventoryPage } from "../driver/extras.ts";
+import type { InventoryPage } from "../driver/capabilities.ts";
 import { foundRow } from "../lifecycle/adopt.ts";
 import { destroyIfDue } from "../lifecycle/destroy.ts";
-import { rehome } from "../lifecycle/lifecycle.ts";
+import { adoptCredential } from "../lifecycle/lifecycle.ts";
 import { learnEnds } from "../lifecycle/renew.ts";
 import { decideRowless, isSame, ourSelector } from "../machine/decide.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
@@ -42,7 +42,7 @@ export async function reconcileMachines(deps: PhaseDeps, walk: Walk, items: Item
     const row = rows.get(machine.providerId);
     return row && isItsOwn(row, machine) ? [{ row, machine }] : [];
   });
-  await rehome(
+  await adoptCredential(
     deps,
     held.map(({ row }) => row),
   );
@@ -64,9 +64,9 @@ export async function reconcileMachines(deps: PhaseDeps, walk: Walk, items: Item
   return page.number <= 1 ? "done" : "more";
 }
 
-async function readPage({ driver, extras, rules }: PhaseDeps, number: number | null): Promise<InventoryPage> {
+async function readPage({ driver, capabilities, rules }: PhaseDeps, number: number | null): Promise<InventoryPage> {
   const selector = ourSelector(rules.installations);
-  if (extras.inventoryPage) return extras.inventoryPage(selector, number);
+  if (capabilities.inventoryPage) return capabilities.inventoryPage(selector, number);
   return { machines: await driver.list(selector), number: 1, isWhole: true };
 }
 

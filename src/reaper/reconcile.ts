@@ -32,7 +32,7 @@ export async function reconcile(deps: PhaseDeps): Promise<Omit<PhaseReport, "pha
   // One that cannot end begins anew.
   if (state.walk !== null && now - state.walk.startedAt > LONGEST_MS) state.walk = null;
   // A walk can wait; what is left of the provider's rate limit then is for deletes.
-  if (deps.extras.isSpare?.() === false) return { items, failure: null };
+  if (deps.capabilities.hasHeadroom?.() === false) return { items, failure: null };
   state.walk ??= {
     startedAt: now,
     side: "machines",

@@ -46,7 +46,7 @@ export async function settle(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase"
   const rows = await store.machines.unsettled(now, BATCH);
   if (rows.length === 0) return { items: [], failure: null };
   // What is left of the provider's rate limit is for deletes, and these look.
-  if (deps.extras.isSpare?.() === false)
+  if (deps.capabilities.hasHeadroom?.() === false)
     return { items: rows.map((row) => toItem(row, "remaining", "rate_limit")), failure: null };
   if (!budget.allows({ fetches: 1, statements: RECORDS }))
     return { items: rows.map((row) => toItem(row, "remaining", "budget")), failure: null };

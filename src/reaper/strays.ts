@@ -30,7 +30,7 @@ export async function lookForStrays(deps: PhaseDeps): Promise<Omit<PhaseReport, 
   const now = deps.now();
   const items: Item[] = [];
   const isDue = now - memory.resourcesListedAt >= EVERY_MS || memory.resourcesListedAt > now;
-  if (!isDue || deps.extras.isSpare?.() === false) return { items, failure: null };
+  if (!isDue || deps.capabilities.hasHeadroom?.() === false) return { items, failure: null };
   let failure: string | null = null;
   let isWhole = true;
   for (const kind of RESOURCE_KINDS) {
@@ -49,9 +49,9 @@ export async function lookForStrays(deps: PhaseDeps): Promise<Omit<PhaseReport, 
 
 /** Gives the strays of one kind their rows; false where the budget ended before all had one. */
 async function noteStrays(deps: PhaseDeps, kind: ResourceKind, items: Item[]): Promise<boolean> {
-  const { store, extras, rules, budget } = deps;
+  const { store, capabilities, rules, budget } = deps;
   const now = deps.now();
-  const seen = (await resourcesOf(extras, kind)?.list(ourSelector(rules.installations))) ?? [];
+  const seen = (await resourcesOf(capabilities, kind)?.list(ourSelector(rules.installations))) ?? [];
   const ours = seen.filter((one) => isOurs(one, rules.installations));
   const keys = ours.map(({ id, labels }) => ({ id, uid: uidIn(labels) }));
   const rows = await store.resources.ofResources(kind, keys);
@@ -71,7 +71,7 @@ async function noteStrays(deps: PhaseDeps, kind: ResourceKind, items: Item[]): P
       tell("kept", "no_row");
     } else if (isLiveResource(ofUid)) {
       await store.resources.insertLeftover(leftoverOf(deps, kind, { uid: deps.newUid(), labelUid: uid }, one), now);
-      tell("kept", "twin");
+      tell("kept", "duplicate");
     } else {
       await store.resources.reopen(uid, one.id, now);
       tell("kept", "late_landing");
@@ -110,7 +110,7 @@ function leftoverOf(
     providerName: labels[LABEL.name] ?? "",
     providerId: id,
     installation: labels[LABEL.installation] ?? "",
-    reason: labelUid === null ? "no_row" : "twin",
+    reason: labelUid === null ? "no_row" : "duplicate",
     spec: specOf(kind, seen),
     requestedAt: createdAt ?? now(),
     createdAt,

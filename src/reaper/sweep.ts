@@ -10,7 +10,7 @@
  */
 import { invalidInput } from "../driver/driver.ts";
 import { budgetOf, PLANS } from "./budget.ts";
-import { pretending } from "./dry-run.ts";
+import { dryRunProvider } from "./dry-run.ts";
 import { StoreError } from "../store/db.ts";
 import { createBlastCap } from "./blast-cap.ts";
 import { expire } from "./expire.ts";
@@ -51,7 +51,7 @@ export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepRe
   if (order.dryRun) {
     const store = openStore({ readOnly: true });
     const memory = await orRefusal(store.lock.recall());
-    const pretended = { ...deps, ...pretending(deps, meter) };
+    const pretended = { ...deps, ...dryRunProvider(deps, meter) };
     if (memory instanceof StoreError) return runBlind(pretended, order, startedAt, memory);
     return run(deps, order, startedAt, { ...pretended, store, memory, mayGoOn: async () => true });
   }

@@ -99,7 +99,7 @@ export function createMachineInventory(db: Sql, fenced: string, readOnly: boolea
     },
 
     /** What was made under one credential of the provider is seen under another: both are the same project's. */
-    async rehome(from: readonly string[], to: string): Promise<void> {
+    async adoptCredential(from: readonly string[], to: string): Promise<void> {
       if (from.length === 0) return;
       const statement = `UPDATE machines SET credential = ?2
         WHERE ${LIVE} AND credential IN (SELECT value FROM json_each(?1))${fenced}`;
@@ -107,7 +107,7 @@ export function createMachineInventory(db: Sql, fenced: string, readOnly: boolea
     },
 
     /** An admin's word that every live row belongs to the credential in use. */
-    async rehomeAll(to: string): Promise<void> {
+    async adoptCredentialForAll(to: string): Promise<void> {
       await db.rows(sql(`UPDATE machines SET credential = ?1 WHERE ${LIVE} AND credential <> ?1`, to));
     },
   };

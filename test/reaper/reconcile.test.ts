@@ -105,7 +105,7 @@ describe("a machine without a row", () => {
     const labels = { ...servers(mayfly)[0]?.labels, "mayfly-expires": seconds(NOW + HOUR) };
     mayfly.simulator.addServer({ name: "copy", created: ago(-60_000), labels });
     const said = await reconciled(mayfly, 16);
-    expect(said).toContain("alert twin");
+    expect(said).toContain("alert duplicate");
     expect(said).toContain("settled adopted");
     const both = await live(mayfly);
     expect(both.map(({ name }) => name)).toContain("box");

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { ANYWHERE, checkFirewall, type FirewallRule } from "../../machine/firewall.ts";
 import { DriverError, invalidInput } from "../driver.ts";
-import type { Firewalls } from "../extras.ts";
+import type { Firewalls } from "../capabilities.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
 import { answerOf, createResources, toResource, type Kind } from "./resources.ts";

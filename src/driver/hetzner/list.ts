@@ -2,7 +2,7 @@ import { creationTime } from "../../machine/age.ts";
 import type { Machine } from "../../machine/machine.ts";
 import type { Selector } from "../../machine/selector.ts";
 import { DriverError, type ListOptions } from "../driver.ts";
-import type { InventoryPage } from "../extras.ts";
+import type { InventoryPage } from "../capabilities.ts";
 import type { Client } from "./client.ts";
 import { parseServer, serverPage, type Server } from "./schema.ts";
 import { toLabelSelector } from "./selector.ts";

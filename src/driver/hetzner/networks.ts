@@ -4,7 +4,7 @@ import type { Labels } from "../../machine/machine.ts";
 import { checkIpRange, checkRoute } from "../../machine/network.ts";
 import type { Resource } from "../../machine/resource.ts";
 import { DriverError, invalidInput, looking } from "../driver.ts";
-import type { Networks } from "../extras.ts";
+import type { Networks } from "../capabilities.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
 import { answerOf, createResources, listAll, toResource, type Kind } from "./resources.ts";

@@ -6,7 +6,7 @@ import { anyAnswer } from "./schema.ts";
 import { toLabelSelector } from "./selector.ts";
 import { parseTimestamp } from "../../machine/age.ts";
 import type { Resource } from "../../machine/resource.ts";
-import type { Resources } from "../extras.ts";
+import type { Resources } from "../capabilities.ts";
 
 const PER_PAGE = 50;
 const MAX_PAGES = 200;

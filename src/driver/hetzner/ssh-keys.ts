@@ -3,7 +3,7 @@ import { uidIn } from "../../machine/labels.ts";
 import type { Labels } from "../../machine/machine.ts";
 import { fingerprintOf, parsePublicKey, type PublicKey } from "../../machine/ssh-key.ts";
 import { DriverError, invalidInput, looking } from "../driver.ts";
-import type { SshKeys } from "../extras.ts";
+import type { SshKeys } from "../capabilities.ts";
 import type { Client } from "./client.ts";
 import { answerOf, createResources, listAll, toResource, type Kind } from "./resources.ts";
 import { sshKey } from "./schema.ts";

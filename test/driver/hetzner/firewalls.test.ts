@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createHetznerExtras } from "../../../src/driver/hetzner/extras.ts";
+import { createHetznerCapabilities } from "../../../src/driver/hetzner/capabilities.ts";
 import type { FirewallRule } from "../../../src/machine/firewall.ts";
 import { createDrivenSimulator } from "../../driven-simulator.ts";
 import { failureOf, MINUTE, NOW } from "../contract/cloud.ts";
@@ -25,7 +25,7 @@ function open() {
     if (typeof init.body === "string") bodies.push(JSON.parse(init.body));
     return sim.fetch(new Request(input, init));
   };
-  const { firewalls } = createHetznerExtras({
+  const { firewalls } = createHetznerCapabilities({
     token: TOKEN,
     endpoint: "https://hetzner.test/v1",
     now: () => now,

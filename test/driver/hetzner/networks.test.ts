@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createHetznerExtras } from "../../../src/driver/hetzner/extras.ts";
+import { createHetznerCapabilities } from "../../../src/driver/hetzner/capabilities.ts";
 import { createDrivenSimulator } from "../../driven-simulator.ts";
 import { failureOf, MINUTE, NOW } from "../contract/cloud.ts";
 import { TOKEN } from "./bench.ts";
@@ -12,7 +12,7 @@ function open() {
   let now = NOW;
   const sim = createDrivenSimulator({ now: () => now });
   const fetch = (input: string, init: RequestInit) => sim.fetch(new Request(input, init));
-  const { networks } = createHetznerExtras({
+  const { networks } = createHetznerCapabilities({
     token: TOKEN,
     endpoint: "https://hetzner.test/v1",
     now: () => now,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createHetznerExtras } from "../../../src/driver/hetzner/extras.ts";
+import { createHetznerCapabilities } from "../../../src/driver/hetzner/capabilities.ts";
 import { failureOf, NOW } from "../contract/cloud.ts";
 import { TOKEN } from "./bench.ts";
 
@@ -15,7 +15,7 @@ const typeJson = (over: Record<string, unknown> = {}) => ({
   ...over,
 });
 const open = (answer: (url: URL) => unknown) =>
-  createHetznerExtras({
+  createHetznerCapabilities({
     token: TOKEN,
     endpoint: "https://hetzner.test/v1",
     now: () => NOW,
@@ -29,11 +29,11 @@ const page = (types: unknown[], next_page: number | null = null) => ({
 
 describe("server types", () => {
   it("S93: are read over all pages, and a list without end is an error", async () => {
-    const extras = open(({ searchParams }) => {
+    const capabilities = open(({ searchParams }) => {
       const number = Number(searchParams.get("page"));
       return page([typeJson({ name: `t${number}` })], number < 3 ? number + 1 : null);
     });
-    expect((await extras.serverTypes()).map(({ name }) => name)).toEqual(["t1", "t2", "t3"]);
+    expect((await capabilities.serverTypes()).map(({ name }) => name)).toEqual(["t1", "t2", "t3"]);
     expect((await failureOf(open(() => page([], 1)).serverTypes())).code).toBe("unexpected");
   });
 

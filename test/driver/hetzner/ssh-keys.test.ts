@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createHetznerExtras } from "../../../src/driver/hetzner/extras.ts";
+import { createHetznerCapabilities } from "../../../src/driver/hetzner/capabilities.ts";
 import { failureOf, NOW } from "../contract/cloud.ts";
 import { createDrivenSimulator } from "../../driven-simulator.ts";
 import { TOKEN } from "./bench.ts";
@@ -12,7 +12,12 @@ const LABELS = { "mayfly-uid": "00000000-0000-4000-8000-000000000001", team: "re
 function open() {
   const sim = createDrivenSimulator({ now: () => NOW });
   const fetch = (input: string, init: RequestInit) => sim.fetch(new Request(input, init));
-  const { sshKeys } = createHetznerExtras({ token: TOKEN, endpoint: "https://hetzner.test/v1", now: () => NOW, fetch });
+  const { sshKeys } = createHetznerCapabilities({
+    token: TOKEN,
+    endpoint: "https://hetzner.test/v1",
+    now: () => NOW,
+    fetch,
+  });
   return { sim, sshKeys, posts: () => sim.requests().filter(({ method }) => method === "POST").length };
 }
 

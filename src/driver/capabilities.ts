@@ -66,7 +66,7 @@ export interface Networks extends Resources {
 /** A cloud as it is opened: the five operations, and beside them whatever else it can do. */
 export interface Provider {
   readonly driver: Driver;
-  readonly extras: Extras;
+  readonly capabilities: Capabilities;
 }
 
 /** A page of all machines. */
@@ -78,14 +78,14 @@ export interface InventoryPage {
 }
 
 /** What a cloud may offer beyond the five operations. Whoever asks must be able to do without. */
-export interface Extras {
+export interface Capabilities {
   /**
    * Sets these labels on a machine that was just read, and leaves the others that it showed as they are. Absence is `not_found`.
    * Whoever asks has made sure that it is the machine that was meant, and that its labels could be read.
    */
   relabel?(machine: Pick<Machine, "providerId" | "labels">, labels: Labels): Promise<void>;
   /** Whether the provider's rate limit leaves room for calls that can wait; deletes never ask. */
-  isSpare?(): boolean;
+  hasHeadroom?(): boolean;
   /**
    * One page of what `list` shows, counted from 1 in an order in which whatever is new comes last; null asks for the last page. Read
    * from the last to the first, no machine is left out, though others come and go meanwhile.

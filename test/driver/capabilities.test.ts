@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createHetznerExtras } from "../../src/driver/hetzner/extras.ts";
-import { createMemoryDriver, createMemoryExtras, emptyCloud } from "../../src/driver/memory.ts";
+import { createHetznerCapabilities } from "../../src/driver/hetzner/capabilities.ts";
+import { createMemoryDriver, createMemoryCapabilities, emptyCloud } from "../../src/driver/memory.ts";
 import { failureOf, NOW, spec } from "./contract/cloud.ts";
 import { openSimulated, TOKEN } from "./hetzner/bench.ts";
 
@@ -9,28 +9,35 @@ function open(name: string) {
     const cloud = emptyCloud();
     return {
       driver: createMemoryDriver({ now: () => NOW, cloud }),
-      extras: createMemoryExtras({ cloud }),
+      capabilities: createMemoryCapabilities({ cloud }),
       unknown: "mem-99",
     };
   }
   const { driver, sim } = openSimulated();
   const fetch = (input: string, init: RequestInit) => sim.fetch(new Request(input, init));
-  const extras = createHetznerExtras({ token: TOKEN, endpoint: "https://hetzner.test/v1", now: () => NOW, fetch });
-  return { driver, extras, unknown: "99" };
+  const capabilities = createHetznerCapabilities({
+    token: TOKEN,
+    endpoint: "https://hetzner.test/v1",
+    now: () => NOW,
+    fetch,
+  });
+  return { driver, capabilities, unknown: "99" };
 }
 
 describe.each(["memory", "hetzner"])("relabel of %s", (name) => {
   it("sets the labels that are named and leaves the others", async () => {
-    const { driver, extras } = open(name);
+    const { driver, capabilities } = open(name);
     const { providerId, labels } = await driver.create(spec());
-    await extras.relabel({ providerId, labels }, { "mayfly-expires": "1796040000", team: "blue" });
+    await capabilities.relabel({ providerId, labels }, { "mayfly-expires": "1796040000", team: "blue" });
     expect((await driver.get(providerId)).labels).toEqual({ ...labels, "mayfly-expires": "1796040000", team: "blue" });
   });
 
   it("of a machine that is not there is not_found, and of an id that is none never asked", async () => {
-    const { extras, unknown } = open(name);
-    expect((await failureOf(extras.relabel({ providerId: unknown, labels: {} }, { a: "b" }))).code).toBe("not_found");
-    expect((await failureOf(extras.relabel({ providerId: "../1", labels: {} }, { a: "b" }))).code).toBe(
+    const { capabilities, unknown } = open(name);
+    expect((await failureOf(capabilities.relabel({ providerId: unknown, labels: {} }, { a: "b" }))).code).toBe(
+      "not_found",
+    );
+    expect((await failureOf(capabilities.relabel({ providerId: "../1", labels: {} }, { a: "b" }))).code).toBe(
       "invalid_input",
     );
   });

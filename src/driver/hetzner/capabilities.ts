@@ -1,4 +1,4 @@
-import type { Extras } from "../extras.ts";
+import type { Capabilities } from "../capabilities.ts";
 import { askPricing, checkId, openClient, type HetznerOptions } from "./account.ts";
 import { hasReserve } from "./rate-limit.ts";
 import { anyAnswer } from "./schema.ts";
@@ -11,7 +11,7 @@ import { createSshKeys } from "./ssh-keys.ts";
 import { listServerTypes } from "./server-types.ts";
 
 /** What a Hetzner Cloud project can do besides. */
-export function createHetznerExtras(options: HetznerOptions): Required<Extras> {
+export function createHetznerCapabilities(options: HetznerOptions): Required<Capabilities> {
   const account = options.account ?? {};
   const call = openClient(options, account);
   return {
@@ -36,6 +36,6 @@ export function createHetznerExtras(options: HetznerOptions): Required<Extras> {
       await call({ method: "PUT", path, body, absence: "not_found", answer: anyAnswer });
     },
 
-    isSpare: () => hasReserve(account.rate, options.now()),
+    hasHeadroom: () => hasReserve(account.rate, options.now()),
   };
 }
