@@ -3,38 +3,31 @@
  * `now` is the tick's own time so that a tick can be played at any time.
  */
 import { readSweepConfig } from "./config.ts";
-import { createProviders } from "./providers.ts";
 import { createApp } from "./http/app.ts";
+import { openInvocation, openSweep, runSweep } from "./invocation.ts";
 import { consoleLog } from "./log.ts";
-import { openSweep, runSweep, type World } from "./world.ts";
+import { createProviders } from "./providers.ts";
+import type { Runtime } from "./runtime.ts";
 
-const openProvider = createProviders();
-
-const world: World = {
+const runtime: Runtime = {
   now: () => Date.now(),
   newUid: () => crypto.randomUUID(),
   randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
-  log: consoleLog,
+  // Looked up at each call, so that a test can put a simulator in its place.
+  fetch: (input, init) => globalThis.fetch(input, init),
   sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
-  openProvider: (config, meter) =>
-    openProvider(config, {
-      now: world.now,
-      // Looked up at each call, so that a test can put a simulator in its place.
-      fetch: (input, init) => {
-        meter.fetches += 1;
-        return globalThis.fetch(input, init);
-      },
-    }),
+  log: consoleLog,
 };
-
-const app = createApp(world);
+const openProvider = createProviders();
+const app = createApp(runtime, openProvider);
 
 export default {
   fetch: (request, env, ctx) => app.fetch(request, env, ctx),
 
   async scheduled({ scheduledTime }, env) {
-    const deps = openSweep(world, readSweepConfig(env), env.DB, scheduledTime);
-    const report = await runSweep(world, deps, { startedBy: "cron", dryRun: false });
-    if (report === null) world.log({ event: "sweep", id: null, outcome: "skipped" });
+    const invocation = openInvocation(runtime, openProvider, env.DB);
+    const context = openSweep(invocation, readSweepConfig(env), scheduledTime);
+    const report = await runSweep(runtime, context, { startedBy: "cron", dryRun: false });
+    if (report === null) runtime.log({ event: "sweep", id: null, outcome: "skipped" });
   },
 } satisfies ExportedHandler<Env>;

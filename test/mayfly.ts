@@ -6,9 +6,9 @@ import { createProviders } from "../src/providers.ts";
 import { createApp } from "../src/http/app.ts";
 import { machineJson } from "../src/http/machines/json.ts";
 import type { LogEvent } from "../src/log.ts";
-import { sweep } from "../src/reaper/sweep.ts";
 import { openStore } from "../src/store/store.ts";
-import { openSweep, type World } from "../src/world.ts";
+import { openInvocation, openSweep, runSweep } from "../src/invocation.ts";
+import type { Runtime } from "../src/runtime.ts";
 import { createDrivenSimulator } from "./driven-simulator.ts";
 
 export const NOW = Date.UTC(2026, 10, 30, 12);
@@ -37,7 +37,7 @@ export function createMayfly(settings: Record<string, string> = {}) {
   const simulator = createDrivenSimulator({ now: () => now });
   const logs: LogEvent[] = [];
   const openProvider = createProviders();
-  const world: World = {
+  const runtime: Runtime = {
     now: () => now,
     newUid: () => `00000000-0000-4000-8000-${String(++uids).padStart(12, "0")}`,
     randomBytes: (count) => new Uint8Array(count).fill(++uids),
@@ -45,16 +45,9 @@ export function createMayfly(settings: Record<string, string> = {}) {
     sleep: async (milliseconds) => {
       now += milliseconds;
     },
-    openProvider: (config, meter) =>
-      openProvider(config, {
-        now: () => now,
-        fetch: (input, init) => {
-          meter.fetches += 1;
-          return simulator.fetch(new Request(input, init));
-        },
-      }),
+    fetch: (input, init) => simulator.fetch(new Request(input, init)),
   };
-  const app = createApp(world);
+  const app = createApp(runtime, openProvider);
   const bindings: Env = Object.assign({}, env, settings);
 
   /** Sends a request as a caller would; text goes out as it is, anything else as JSON. `token` null = none. */
@@ -80,7 +73,7 @@ export function createMayfly(settings: Record<string, string> = {}) {
     bindings,
     /** Changes settings while it runs. */
     configure: (changed: Record<string, unknown>) => Object.assign(bindings, changed),
-    world,
+    runtime,
     simulator,
     logs,
     send,
@@ -97,7 +90,10 @@ export function createMayfly(settings: Record<string, string> = {}) {
     },
     /** One sweep, as cron starts it, at `at`; null while another one runs. */
     tick: (at = now, dryRun = false) =>
-      sweep(openSweep(world, readSweepConfig(bindings), bindings.DB, at), { startedBy: "cron", dryRun }),
+      runSweep(runtime, openSweep(openInvocation(runtime, openProvider, bindings.DB), readSweepConfig(bindings), at), {
+        startedBy: "cron",
+        dryRun,
+      }),
   };
 }
 

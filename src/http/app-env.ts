@@ -1,5 +1,5 @@
 import type { Principal } from "../auth/principal.ts";
-import type { Scope } from "../world.ts";
+import type { Scope } from "../invocation.ts";
 
 /** The types of the Hono app: its bindings, and what middleware leaves in a context. */
 export interface AppEnv {

@@ -20,14 +20,16 @@ import { readRoutes } from "./machines/read.ts";
 import { renewRoutes } from "./machines/renew.ts";
 import { HttpProblem, invalidField, problemResponse } from "./problem.ts";
 import type { AppEnv } from "./app-env.ts";
-import { openScope, type World } from "../world.ts";
+import { openInvocation, openRequest } from "../invocation.ts";
+import type { createProviders } from "../providers.ts";
+import type { Runtime } from "../runtime.ts";
 import { resourceRoutes } from "./resources/routes.ts";
 import { sweepRoutes } from "./sweeps.ts";
 import { tearDownRoute } from "./tear-down.ts";
 import { tokenRoutes } from "./tokens.ts";
 
-/** The whole HTTP side as one Hono app over a given world. */
-export function createApp(world: World): OpenAPIHono<AppEnv> {
+/** The whole HTTP side as one Hono app over a given runtime and its clouds. */
+export function createApp(runtime: Runtime, openProvider: ReturnType<typeof createProviders>): OpenAPIHono<AppEnv> {
   const app = new OpenAPIHono<AppEnv>({
     defaultHook: (result) => {
       if (result.success) return;
@@ -36,8 +38,8 @@ export function createApp(world: World): OpenAPIHono<AppEnv> {
     },
   });
 
-  app.use(identifyRequest(world));
-  healthRoute(app, world);
+  app.use(identifyRequest(runtime));
+  healthRoute(app, runtime);
   app.get("/openapi.json", (c) =>
     c.json(
       app.getOpenAPI31Document({
@@ -49,7 +51,7 @@ export function createApp(world: World): OpenAPIHono<AppEnv> {
   );
   app.openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
 
-  app.use("/v1/*", openRequest(world), authenticate);
+  app.use("/v1/*", openScope(runtime, openProvider), authenticate);
   app.on(["PUT", "POST"], "/v1/*", limitBody, readJson);
   createRoutes(app);
   readRoutes(app);
@@ -76,7 +78,7 @@ export function createApp(world: World): OpenAPIHono<AppEnv> {
     c.set("outcome", problem.code);
     if (problem.code === "internal" || problem.code === "store_unavailable") {
       const message = error instanceof Error ? `${error.name}: ${error.message}` : "unknown";
-      world.log({ event: "error", request_id: c.get("requestId"), error: message });
+      runtime.log({ event: "error", request_id: c.get("requestId"), error: message });
     }
     return problemResponse(problem, c.get("requestId"));
   });
@@ -84,14 +86,14 @@ export function createApp(world: World): OpenAPIHono<AppEnv> {
 }
 
 /** Gives the request an id, and tells of it when it has been answered. */
-const identifyRequest = (world: World) =>
+const identifyRequest = (runtime: Runtime) =>
   createMiddleware<AppEnv>(async (c, next) => {
-    const requestId = world.newUid();
+    const requestId = runtime.newUid();
     c.set("requestId", requestId);
     await next();
     c.header("X-Request-Id", requestId);
     const { fetches, statements } = c.get("scope")?.meter ?? { fetches: 0, statements: 0 };
-    world.log({
+    runtime.log({
       event: "request",
       request_id: requestId,
       method: c.req.method,
@@ -106,9 +108,10 @@ const identifyRequest = (world: World) =>
   });
 
 /** Reads the configuration and opens what the request works with. */
-const openRequest = (world: World) =>
+const openScope = (runtime: Runtime, openProvider: ReturnType<typeof createProviders>) =>
   createMiddleware<AppEnv>(async (c, next) => {
-    c.set("scope", openScope(world, readConfig(c.env), c.env.DB));
+    const config = readConfig(c.env);
+    c.set("scope", openRequest(openInvocation(runtime, openProvider, c.env.DB), config, c.get("requestId")));
     await next();
   });
 

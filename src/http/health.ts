@@ -7,7 +7,7 @@ import { StoreError } from "../store/db.ts";
 import { openStore } from "../store/store.ts";
 import { json } from "./openapi.ts";
 import type { AppEnv } from "./app-env.ts";
-import type { World } from "../world.ts";
+import type { Runtime } from "../runtime.ts";
 
 const healthJson = z.object({
   status: z.enum(["green", "red"]),
@@ -23,9 +23,9 @@ const route = createRoute({
 });
 
 /** `GET /healthz`: 200 while the reaper is seen to be alive, else 503 with the reasons. Needs no token and names nobody. */
-export function healthRoute(app: OpenAPIHono<AppEnv>, world: World): void {
+export function healthRoute(app: OpenAPIHono<AppEnv>, runtime: Runtime): void {
   app.openapi(route, async (c) => {
-    const { reasons, lastGoodSweepAt } = await examine(c.env, world);
+    const { reasons, lastGoodSweepAt } = await examine(c.env, runtime);
     const isGreen = reasons.length === 0;
     return c.json(
       {
@@ -39,12 +39,12 @@ export function healthRoute(app: OpenAPIHono<AppEnv>, world: World): void {
   });
 }
 
-async function examine(env: Env, world: World) {
+async function examine(env: Env, runtime: Runtime) {
   const reasons: string[] = [];
   let lastGoodSweepAt: number | null = null;
   try {
     const store = openStore(env.DB, () => {});
-    const health = await healthOf(store, world.now());
+    const health = await healthOf(store, runtime.now());
     reasons.push(...health.reasons);
     lastGoodSweepAt = health.lastGoodSweepAt;
     const { installations } = readConfig(env);

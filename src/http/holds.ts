@@ -34,7 +34,7 @@ export function holdRoutes(app: OpenAPIHono<AppEnv>): void {
     const { hold: name } = c.req.valid("param");
     c.set("outcome", "released");
     if (name === "credential") {
-      await store.machines.adoptCredentialForAll(await credential());
+      await store.inventory.adoptCredentialForAll(await credential());
       return c.json({ hold: { name, released_until: null } }, 200);
     }
     const until = now() + RELEASED_MS;

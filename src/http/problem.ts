@@ -1,4 +1,4 @@
-import type { RefusalCode, Refusal } from "../lifecycle/lifecycle.ts";
+import type { RefusalCode, Refusal } from "../lifecycle/refusal.ts";
 import { candidateJson } from "./machines/json.ts";
 
 /** Every code that an error answer can carry, with its status. Codes are stable; sentences are not. */

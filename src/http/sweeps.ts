@@ -5,7 +5,6 @@ import { json, problems } from "./openapi.ts";
 import { HttpProblem } from "./problem.ts";
 import { requireAdmin } from "./require-admin.ts";
 import { metaOf, paging, pagination } from "./schemas.ts";
-import { openSweep, runSweep } from "../world.ts";
 import { keepAlive } from "./background.ts";
 import type { AppEnv } from "./app-env.ts";
 
@@ -39,10 +38,9 @@ const list = createRoute({
 /** The routes of sweeps. */
 export function sweepRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(post, async (c) => {
-    const { world, config, now } = c.get("scope");
     // Without a body nothing was parsed, and so no default was filled in.
     const { dry_run: dryRun = false } = c.req.valid("json");
-    const work = runSweep(world, openSweep(world, config, c.env.DB, now()), { startedBy: "admin", dryRun });
+    const work = c.get("scope").sweep({ startedBy: "admin", dryRun });
     keepAlive(c, work);
     const done = await work;
     if (done === null)

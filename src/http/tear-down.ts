@@ -6,7 +6,7 @@ import type { AppEnv } from "./app-env.ts";
 import { json, problems } from "./openapi.ts";
 import { machineJson, toJson as machineToJson } from "./machines/json.ts";
 import { ownerQuery } from "./machines/shapes.ts";
-import { ownerFor } from "./machines/whose.ts";
+import { ownerFor } from "./machines/owner.ts";
 import { shown } from "./resources/answers.ts";
 import { resourceJson } from "./resources/json.ts";
 

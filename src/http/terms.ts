@@ -1,6 +1,6 @@
 import { claimInstallation } from "../lifecycle/installation.ts";
 import type { Terms } from "../lifecycle/terms.ts";
-import type { Scope } from "../world.ts";
+import type { Scope } from "../invocation.ts";
 import { problemOf } from "./problem.ts";
 
 /** What this deployment makes things under. Refused while the database belongs to another installation. */

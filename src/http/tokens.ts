@@ -71,14 +71,14 @@ const revoke = createRoute({
 /** The routes of tokens. */
 export function tokenRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(post, async (c) => {
-    const { store, world, config, now } = c.get("scope");
+    const { store, runtime, config, now, newUid } = c.get("scope");
     const { owner, expires_in: life } = c.req.valid("json");
     const { token, secret } = await mintToken(store, {
       owner,
       lifeMs: parseDuration(life) ?? 0,
       now: now(),
-      id: world.newUid(),
-      randomBytes: world.randomBytes(32),
+      id: newUid(),
+      randomBytes: runtime.randomBytes(32),
       authEpoch: config.authEpoch,
     });
     c.header("Cache-Control", "no-store");

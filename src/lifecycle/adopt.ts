@@ -1,5 +1,6 @@
 import { creationTime, labelTime } from "../machine/age.ts";
-import { promisedMax, type Rules } from "../machine/decide.ts";
+import { promisedMax } from "../machine/lease.ts";
+import type { Rules } from "../machine/rules.ts";
 import { isReservedKey, LABEL, uidIn } from "../machine/labels.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { checkName, isOwner, isUid } from "../machine/name.ts";

@@ -2,7 +2,8 @@ import type { Attachment } from "../machine/attachment.ts";
 import type { MachineSpec } from "../machine/spec.ts";
 import type { ResourceKind, ResourceRow } from "../machine/resource.ts";
 import type { NewMachine } from "../store/machines.ts";
-import type { Deps, Refusal } from "./lifecycle.ts";
+import type { Context } from "./context.ts";
+import type { Refusal } from "./refusal.ts";
 import { createNew, createResource, type ResourceDeps } from "./resources.ts";
 
 export type AttachedIds = Pick<MachineSpec, "sshKeyIds" | "networkIds" | "firewallIds">;
@@ -15,7 +16,7 @@ const isMeant = (row: ResourceRow, { kind, ref }: Named): boolean =>
 
 /** Whether an owner has all that a machine is to be attached to, before anything is written; the first that is missing is named. */
 export async function checkAttachments(
-  { store }: Pick<Deps, "store">,
+  { store }: Pick<Context, "store">,
   owner: string,
   attachments: readonly Attachment[],
 ): Promise<Refusal | null> {

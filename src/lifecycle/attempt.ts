@@ -1,13 +1,14 @@
 import { DriverError, invalidInput, type DriverErrorCode } from "../driver/driver.ts";
-import { ourSelector } from "../machine/decide.ts";
+import { ourSelector } from "../machine/ownership.ts";
 import { LABEL, ourLabels } from "../machine/labels.ts";
 import type { Attachments } from "../machine/machine.ts";
 import type { Candidate, MachineRequest, MachineSpec } from "../machine/spec.ts";
 import type { NewMachine } from "../store/machines.ts";
 import { attach, type AttachedIds } from "./attachments.ts";
-import { coolLast, COOL_DOWN_MS, isSamePair, MOST_TRIED, outcomeOf, type TriedCandidate } from "./candidates.ts";
+import { coolLast, COOL_DOWN_MS, isSamePair, MOST_TRIED, outcomeOf } from "./candidates.ts";
 import type { CreateCommand } from "./create.ts";
-import { refusalOf, type Deps, type Refusal } from "./lifecycle.ts";
+import { refusalOf, type Refusal, type TriedCandidate } from "./refusal.ts";
+import type { Context } from "./context.ts";
 import { heldByOurs, record, refused, RELEASED, type CreateResult } from "./record.ts";
 import type { ResourceDeps } from "./resources.ts";
 import { TRY_MS } from "./terms.ts";
@@ -99,9 +100,9 @@ const hinted = (refusal: Refusal): Refusal =>
     : refusal;
 
 /** A try is over: the row has failed where it is certain that nothing was made, else the next call or sweep goes on with it. */
-async function giveUp({ store, now }: Deps, row: NewMachine, refusal: Refusal, isCertain: boolean): Promise<void> {
-  if (isCertain) await store.machines.fail([{ uid: row.uid, reason: refusal.code }], now());
-  else await store.machines.giveBack(row.uid, refusal.message, now());
+async function giveUp({ store, now }: Context, row: NewMachine, refusal: Refusal, isCertain: boolean): Promise<void> {
+  if (isCertain) await store.endings.fail([{ uid: row.uid, reason: refusal.code }], now());
+  else await store.work.giveBack(row.uid, refusal.message, now());
 }
 
 /** What the machine is to be seen with once it runs; a key cannot be seen. */
@@ -110,7 +111,7 @@ const toConfirm = ({ firewallIds, networkIds }: AttachedIds): Attachments | null
 
 /** The image by name or id: of a selector the newest snapshot that the candidate can boot, asked for once a server type. */
 async function imageOf(
-  { capabilities }: Deps,
+  { capabilities }: Context,
   { image, isImageSelector }: MachineRequest,
   { serverType }: Candidate,
   known: Map<string, string>,

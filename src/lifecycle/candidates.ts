@@ -1,14 +1,8 @@
 import { cheapestFirst } from "../machine/server-type.ts";
 import type { Candidate } from "../machine/spec.ts";
 import { readCatalogue } from "./catalogue.ts";
-import type { Deps, Refusal } from "./lifecycle.ts";
-
-/** What became of a pair of server type and region at a create. */
-export interface TriedCandidate extends Candidate {
-  readonly outcome: "chosen" | "capacity" | "not_tried";
-  /** The provider's own words; null where it had none. */
-  readonly reason: string | null;
-}
+import type { Context } from "./context.ts";
+import type { Refusal, TriedCandidate } from "./refusal.ts";
 
 export const outcomeOf = (
   { serverType, region }: Candidate,
@@ -28,7 +22,7 @@ export const isSamePair = (a: Candidate, b: Candidate): boolean =>
   a.serverType === b.serverType && a.region === b.region;
 
 /** The candidates in their order, those that had no room a moment ago behind the others. */
-export async function coolLast({ store, now }: Deps, candidates: readonly Candidate[]): Promise<Candidate[]> {
+export async function coolLast({ store, now }: Context, candidates: readonly Candidate[]): Promise<Candidate[]> {
   if (candidates.length < 2) return [...candidates];
   const cooling = await store.cooldowns.current(now());
   const isCooling = (one: Candidate): boolean => cooling.some((other) => isSamePair(one, other));
@@ -44,7 +38,7 @@ export type CandidatesResult =
  * ordered now, cheapest first (S94), region by region.
  */
 export async function candidatesOf(
-  deps: Deps,
+  deps: Context,
   provider: string,
   asked: { serverTypes: readonly string[]; regions: readonly string[]; arch: string | null },
 ): Promise<CandidatesResult> {

@@ -1,6 +1,7 @@
 import { DriverError } from "../driver/driver.ts";
 import type { Catalogue } from "../store/catalogues.ts";
-import { refusalOf, type Deps, type Refusal } from "./lifecycle.ts";
+import { refusalOf, type Refusal } from "./refusal.ts";
+import type { Context } from "./context.ts";
 
 /** Stock changes within hours; what is older is asked for again. */
 const FRESH_MS = 10 * 60_000;
@@ -13,7 +14,7 @@ export type CatalogueResult =
  * What the provider offers, at most ten minutes old. Where it does not answer, what it said last, however old: `fetchedAt`
  * tells; only where it never answered is there a refusal.
  */
-export async function readCatalogue(deps: Deps, provider: string): Promise<CatalogueResult> {
+export async function readCatalogue(deps: Context, provider: string): Promise<CatalogueResult> {
   const { store, capabilities } = deps;
   const now = deps.now();
   const known = await store.catalogues.read(provider);
@@ -34,7 +35,7 @@ export type PriceResult =
 
 /** What a server type costs in a region; null is unknown, and no failure (S82, S83). */
 export async function priceOf(
-  { driver }: Pick<Deps, "driver">,
+  { driver }: Pick<Context, "driver">,
   region: string,
   serverType: string,
 ): Promise<PriceResult> {

@@ -1,8 +1,9 @@
 import { DriverError, getIfThere } from "../driver/driver.ts";
-import { isSecondLook } from "../machine/decide.ts";
+import { isSecondLook } from "../machine/rules.ts";
 import { isSameResource, type ResourceRow } from "../machine/resource.ts";
 import type { ClaimedResource } from "../store/resource-endings.ts";
-import { backOffMs, type Deps } from "./lifecycle.ts";
+import { backOffMs } from "./back-off.ts";
+import type { Context } from "./context.ts";
 import { findByUid, resourcesOf } from "./resources.ts";
 
 /** What became of one whose deletion was claimed. */
@@ -16,7 +17,7 @@ export interface Deletion {
   readonly missing?: true;
 }
 
-type DeleteDeps = Pick<Deps, "store" | "capabilities" | "rules" | "now">;
+type DeleteDeps = Pick<Context, "store" | "capabilities" | "rules" | "now">;
 
 /**
  * Deletes one on its owner's word, which is written down first and holds: as soon as no machine uses it, and what this call

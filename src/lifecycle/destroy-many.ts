@@ -1,7 +1,7 @@
 import type { MachineRow } from "../machine/machine.ts";
 import type { SelectorTerm } from "../machine/selector.ts";
 import { destroyMachine } from "./destroy.ts";
-import type { Deps } from "./lifecycle.ts";
+import type { Context } from "./context.ts";
 
 /** As many as one call may mean; a further call means the rest. */
 const MOST = 500;
@@ -13,14 +13,14 @@ const AT_ONCE = 5;
  * first few, and the sweep to the rest. A dry run names them and changes nothing.
  */
 export async function destroyMany(
-  deps: Deps,
+  deps: Context,
   order: { owner: string; labels: readonly SelectorTerm[]; dryRun: boolean; requestId: string },
 ): Promise<{ rows: readonly MachineRow[]; work: Promise<unknown> }> {
-  const { machines } = deps.store;
+  const { machines, endings } = deps.store;
   const filter = { owner: order.owner, statuses: [], labels: order.labels, page: 1, perPage: MOST };
   const { rows } = await machines.list(filter);
   if (order.dryRun) return { rows, work: Promise.resolve() };
-  const marked = await machines.requestDestroyAll(
+  const marked = await endings.requestDestroyAll(
     rows.map(({ uid }) => uid),
     deps.now(),
     order.requestId,
@@ -29,6 +29,6 @@ export async function destroyMany(
 }
 
 /** Destroys these one after the other, on their owner's word. */
-export async function destroyInTurn(deps: Deps, rows: readonly MachineRow[], requestId: string): Promise<void> {
+export async function destroyInTurn(deps: Context, rows: readonly MachineRow[], requestId: string): Promise<void> {
   for (const row of rows) await destroyMachine(deps, row, requestId);
 }

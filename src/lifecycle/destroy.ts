@@ -1,8 +1,11 @@
 import { DriverError, getIfThere, isNotFound, type Driver } from "../driver/driver.ts";
-import { decide, isSame, ourSelector, type Verdict } from "../machine/decide.ts";
+import { decide, type Verdict } from "../machine/decide.ts";
+import { isSame, ourSelector } from "../machine/ownership.ts";
 import { LABEL } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
-import { IDENTITY_MISMATCH, mayConclude, refusalOf, adoptCredential, type Deps, type Refusal } from "./lifecycle.ts";
+import { IDENTITY_MISMATCH, refusalOf, type Refusal } from "./refusal.ts";
+import { mayConclude, adoptCredential } from "./credential.ts";
+import type { Context } from "./context.ts";
 
 export type DestroyResult =
   | { readonly ok: true; readonly row: MachineRow }
@@ -13,15 +16,15 @@ export type DestroyResult =
  * dies, and what this call cannot finish the sweep does. The row returned is `destroyed` when it is proven that nothing is left,
  * else `deleting`. A refusal means that somebody has to act at the provider; the word still stands.
  */
-export async function destroyMachine(deps: Deps, row: MachineRow, requestId: string): Promise<DestroyResult> {
+export async function destroyMachine(deps: Context, row: MachineRow, requestId: string): Promise<DestroyResult> {
   const { store } = deps;
-  const marked = await store.machines.requestDestroy(row.uid, deps.now(), requestId);
+  const marked = await store.endings.requestDestroy(row.uid, deps.now(), requestId);
   if (marked === null) return { ok: true, row: (await store.machines.byUid(row.uid)) ?? row };
-  const giveBack = (error: string) => store.machines.giveBack(marked.uid, error, deps.now());
+  const giveBack = (error: string) => store.work.giveBack(marked.uid, error, deps.now());
   try {
     const machines = await find(deps, marked);
     if (machines === null && (await mayConclude(deps, marked)))
-      await store.machines.markDestroyed([{ uid: marked.uid, reason: "gone" }], deps.now());
+      await store.endings.markDestroyed([{ uid: marked.uid, reason: "gone" }], deps.now());
     else if (machines === null) await giveBack("not there under this credential");
     // None yet, or none any more, and nobody can tell which: the sweep decides once a create can no longer land.
     else if (machines.length === 0) await giveBack("not seen at the provider yet");
@@ -49,7 +52,7 @@ export async function destroyMachine(deps: Deps, row: MachineRow, requestId: str
  * surface.
  */
 export async function destroyIfDue(
-  deps: Pick<Deps, "store" | "driver" | "rules" | "credential">,
+  deps: Pick<Context, "store" | "driver" | "rules" | "credential">,
   row: MachineRow | null,
   machine: Machine,
   now: number,
@@ -64,12 +67,12 @@ export async function destroyIfDue(
   }
   const { uid, expiresAt } = row;
   await adoptCredential(deps, [row]);
-  const won = await store.machines.claimDestroy([{ uid, expiresAt, reason: verdict.reason }], now);
+  const won = await store.endings.claimDestroy([{ uid, expiresAt, reason: verdict.reason }], now);
   if (!won.has(uid)) return { act: "keep", reason: "live", alert: false };
   await driver.destroy(machine.providerId);
   if (await isGone(driver, machine.providerId))
-    await store.machines.markDestroyed([{ uid, reason: verdict.reason }], now);
-  else await store.machines.markAccepted([{ uid, providerId: machine.providerId }], now);
+    await store.endings.markDestroyed([{ uid, reason: verdict.reason }], now);
+  else await store.endings.markAccepted([{ uid, providerId: machine.providerId }], now);
   return verdict;
 }
 
@@ -85,7 +88,7 @@ export async function isGone(driver: Driver, providerId: string): Promise<boolea
 }
 
 /** A row's machines at the provider: by id where it is known, else by uid. Null = proven gone. */
-async function find({ driver, rules }: Deps, row: MachineRow): Promise<readonly Machine[] | null> {
+async function find({ driver, rules }: Context, row: MachineRow): Promise<readonly Machine[] | null> {
   if (row.providerId === null) {
     const machines = await driver.list(ourSelector(rules.installations, { [LABEL.uid]: row.uid }));
     return machines.filter((machine) => isSame(row, machine));

@@ -1,5 +1,5 @@
 import type { Store } from "../store/store.ts";
-import type { Refusal } from "./lifecycle.ts";
+import type { Refusal } from "./refusal.ts";
 
 /** What is said when this database belongs to an installation that the configuration does not name. */
 export const INSTALLATION_CHANGED: Refusal = {

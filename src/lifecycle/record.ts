@@ -1,13 +1,14 @@
 import { DriverError } from "../driver/driver.ts";
 import { creationTime, labelTime } from "../machine/age.ts";
-import { isOurs, promisedMax } from "../machine/decide.ts";
+import { isOurs } from "../machine/ownership.ts";
+import { promisedMax } from "../machine/lease.ts";
 import { LABEL, uidIn } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import { isUid } from "../machine/name.ts";
 import type { NewMachine } from "../store/machines.ts";
-import type { TriedCandidate } from "./candidates.ts";
 import { isGone } from "./destroy.ts";
-import type { Deps, Refusal } from "./lifecycle.ts";
+import type { Context } from "./context.ts";
+import type { Refusal, TriedCandidate } from "./refusal.ts";
 
 export type CreateResult =
   | {
@@ -32,7 +33,7 @@ export const refused = (refusal: Refusal): CreateResult => ({ ok: false, refusal
  * what was made dies; a row that is gone, as after the loss of D1, is written again.
  */
 export async function record(
-  deps: Deps,
+  deps: Context,
   row: NewMachine & Pick<MachineRow, "attachments">,
   machine: Machine,
   isNew: boolean,
@@ -51,14 +52,14 @@ export async function record(
   try {
     await driver.destroy(machine.providerId);
     if (await isGone(driver, machine.providerId)) {
-      await store.machines.markDestroyed([{ uid: row.uid, reason: "requested" }], now());
+      await store.endings.markDestroyed([{ uid: row.uid, reason: "requested" }], now());
       return refused(RELEASED);
     }
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
   }
   // It may still be there, and a tombstone alone would be looked at by nobody before `MAX_AGE`.
-  await store.machines.reopen(row.uid, machine.providerId, now());
+  await store.endings.reopen(row.uid, machine.providerId, now());
   return refused(RELEASED);
 }
 
@@ -67,7 +68,7 @@ export async function record(
  * Of no row at all D1 has lost it, and it is this row's machine: adopted with its own uid and lease (P20). Null = a stranger's.
  */
 export async function heldByOurs(
-  { store, rules, now }: Deps,
+  { store, rules, now }: Context,
   existing: Machine,
   row: NewMachine,
 ): Promise<CreateResult | null> {
@@ -76,7 +77,7 @@ export async function heldByOurs(
     isOurs(existing, rules.installations) && labels[LABEL.owner] === row.owner && labels[LABEL.name] === row.name;
   const uid = uidIn(labels);
   if (!isHis || !isUid(uid)) return null;
-  const fail = () => store.machines.fail([{ uid: row.uid, reason: "releasing" }], now());
+  const fail = () => store.endings.fail([{ uid: row.uid, reason: "releasing" }], now());
   const created = creationTime(existing);
   const known = await store.machines.byUid(uid);
   // Given up before: whoever took our labels off and put them back has a machine of their own.

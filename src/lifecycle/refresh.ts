@@ -1,8 +1,8 @@
 import { DriverError } from "../driver/driver.ts";
-import { isOurs, ourSelector } from "../machine/decide.ts";
+import { isOurs, ourSelector } from "../machine/ownership.ts";
 import { LABEL, uidIn } from "../machine/labels.ts";
 import type { MachineRow } from "../machine/machine.ts";
-import type { Deps } from "./lifecycle.ts";
+import type { Context } from "./context.ts";
 
 /** How old a look may be before somebody looks again; one look serves everybody who waits. */
 export const FRESH_MS = 3000;
@@ -12,7 +12,7 @@ export const FRESH_MS = 3000;
  * than every 3 s, whoever asks. Answers all rows, the looked-at ones as they are now. Where the provider does not answer they
  * stay as they were last seen, which `observed_at` tells.
  */
-export async function refreshCreating(deps: Deps, rows: readonly MachineRow[]): Promise<readonly MachineRow[]> {
+export async function refreshCreating(deps: Context, rows: readonly MachineRow[]): Promise<readonly MachineRow[]> {
   const creating = rows.filter(
     ({ phase, status }) => (phase === "requested" || phase === "active") && status === "creating",
   );
@@ -20,7 +20,7 @@ export async function refreshCreating(deps: Deps, rows: readonly MachineRow[]): 
 }
 
 /** The same for one machine that joined a network and has no address in it yet. */
-export async function refreshJoining(deps: Deps, row: MachineRow): Promise<MachineRow> {
+export async function refreshJoining(deps: Context, row: MachineRow): Promise<MachineRow> {
   if (row.phase !== "active" || row.privateIpv4 !== "" || !(await deps.store.resources.usesNetwork(row.uid)))
     return row;
   const [fresh = row] = await look(deps, [row], [row]);
@@ -28,7 +28,7 @@ export async function refreshJoining(deps: Deps, row: MachineRow): Promise<Machi
 }
 
 async function look(
-  deps: Deps,
+  deps: Context,
   rows: readonly MachineRow[],
   stale: readonly MachineRow[],
 ): Promise<readonly MachineRow[]> {
@@ -37,7 +37,7 @@ async function look(
   // A look can wait; what is left of the provider's rate limit then is for deletes.
   if (stale.length === 0 || capabilities.hasHeadroom?.() === false) return rows;
   const uids = stale.map(({ uid }) => uid);
-  const won = await store.machines.claimLook(uids, now, now - FRESH_MS);
+  const won = await store.work.claimLook(uids, now, now - FRESH_MS);
   if (won.length === 0) return rows;
   try {
     const machines = await driver.list(ourSelector(rules.installations, { [LABEL.uid]: won.map(({ uid }) => uid) }));
@@ -58,7 +58,7 @@ async function look(
  * waits for one machine shares one look in three seconds.
  */
 export async function waitWhileCreating(
-  deps: Deps & { readonly sleep: (milliseconds: number) => Promise<void> },
+  deps: Context & { readonly sleep: (milliseconds: number) => Promise<void> },
   row: MachineRow,
   waitMs: number,
 ): Promise<MachineRow> {

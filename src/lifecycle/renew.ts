@@ -1,9 +1,11 @@
 import { DriverError } from "../driver/driver.ts";
-import { endOf, isSame } from "../machine/decide.ts";
+import { endOf } from "../machine/lease.ts";
+import { isSame } from "../machine/ownership.ts";
 import { LABEL, labelSeconds } from "../machine/labels.ts";
 import { formatDuration } from "../machine/duration.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
-import { IDENTITY_MISMATCH, type Deps, type Refusal } from "./lifecycle.ts";
+import { IDENTITY_MISMATCH, type Refusal } from "./refusal.ts";
+import type { Context } from "./context.ts";
 
 export type RenewResult =
   | { readonly ok: true; readonly row: MachineRow }
@@ -14,7 +16,7 @@ export type RenewResult =
  * statement; then the label follows, which the sweep repeats until it has. Of a renewal and the end exactly one wins.
  */
 export async function renewMachine(
-  deps: Deps,
+  deps: Context,
   row: MachineRow,
   ttlMs: number,
   requestId: string,
@@ -29,7 +31,7 @@ export async function renewMachine(
       refusal: { code: "invalid_input", message: `\`ttl\` ${rule}.`, next: NEXT, problem: { field: "ttl", rule } },
     };
   }
-  const renewed = await deps.store.machines.renew(row.uid, now, until, requestId);
+  const renewed = await deps.store.leases.renew(row.uid, now, until, requestId);
   if (renewed) {
     if ((await tellLabel(deps, renewed)) === "stranger") return { ok: false, refusal: IDENTITY_MISMATCH };
     return { ok: true, row: renewed };
@@ -52,11 +54,11 @@ const EXPIRED: Refusal = {
  * Keeps a machine after its job failed, for as long as it was asked with, counted from now and within `max_until`. Null when
  * there is nothing to keep: it was not asked for, or the machine is at its end.
  */
-export async function keepOnFailure(deps: Deps, row: MachineRow, requestId: string): Promise<MachineRow | null> {
+export async function keepOnFailure(deps: Context, row: MachineRow, requestId: string): Promise<MachineRow | null> {
   if (row.keepOnFailureMs === null) return null;
   const now = deps.now();
   const until = Math.min(now + row.keepOnFailureMs, row.maxUntil);
-  const kept = await deps.store.machines.keep(row.uid, now, until, requestId);
+  const kept = await deps.store.leases.keep(row.uid, now, until, requestId);
   if (kept) await tellLabel(deps, kept);
   return kept;
 }
@@ -66,11 +68,11 @@ export async function keepOnFailure(deps: Deps, row: MachineRow, requestId: stri
  * it. Answers those that learnt one.
  */
 export async function learnEnds<Seen extends { readonly row: MachineRow; readonly machine: Machine | null }>(
-  { machines }: Pick<Deps["store"], "machines">,
+  { leases }: Pick<Context["store"], "leases">,
   seen: readonly Seen[],
 ): Promise<readonly Seen[]> {
   const later = seen.filter(({ row, machine }) => endOf(row, machine) > row.expiresAt);
-  await machines.promise(
+  await leases.promise(
     later.map(({ row, machine }) => ({ uid: row.uid, from: row.expiresAt, to: endOf(row, machine) })),
   );
   return later;
@@ -81,7 +83,7 @@ export async function learnEnds<Seen extends { readonly row: MachineRow; readonl
  * could not be done now, and settle repeats it until it has; `stranger`: another machine stands there, and was left alone.
  */
 export async function tellLabel(
-  { store, driver, capabilities }: Pick<Deps, "store" | "driver" | "capabilities">,
+  { store, driver, capabilities }: Pick<Context, "store" | "driver" | "capabilities">,
   row: MachineRow,
 ): Promise<"told" | "later" | "stranger"> {
   const { uid, providerId, expiresAt } = row;
@@ -92,12 +94,12 @@ export async function tellLabel(
     if (!machine.hasLabels) return "later";
     if (!isSame(row, machine)) return "stranger";
     if ((await learnEnds(store, [{ row, machine }])).length > 0) return "told";
-    await store.machines.noteLabelSent(uid, expiresAt);
+    await store.leases.noteLabelSent(uid, expiresAt);
     await capabilities.relabel(machine, { [LABEL.expires]: labelSeconds(expiresAt) });
   } catch (error) {
     if (error instanceof DriverError) return "later";
     throw error;
   }
-  await store.machines.markLabelled([{ uid, expiresAt }]);
+  await store.leases.markLabelled([{ uid, expiresAt }]);
   return "told";
 }

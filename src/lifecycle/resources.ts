@@ -1,6 +1,7 @@
 import { DriverError, looking, type DriverErrorCode } from "../driver/driver.ts";
 import type { Capabilities, Resources } from "../driver/capabilities.ts";
-import { isOurs, ourSelector, type Rules } from "../machine/decide.ts";
+import { isOurs, ourSelector } from "../machine/ownership.ts";
+import type { Rules } from "../machine/rules.ts";
 import { LABEL, ourLabels, uidIn } from "../machine/labels.ts";
 import { providerName } from "../machine/name.ts";
 import {
@@ -12,7 +13,8 @@ import {
 } from "../machine/resource.ts";
 import { specText } from "../store/resource-row.ts";
 import type { NewResource } from "../store/resources.ts";
-import { refusalOf, type Deps, type Refusal } from "./lifecycle.ts";
+import { refusalOf, type Refusal } from "./refusal.ts";
+import type { Context } from "./context.ts";
 import { CREATES_OFF, specMismatch, TRY_MS, type Terms } from "./terms.ts";
 
 export type ResourceResult =
@@ -29,7 +31,7 @@ export interface ResourceCommand {
   readonly machineUid: string | null;
 }
 
-export type ResourceDeps = Deps & { readonly newUid: () => string; readonly terms: Terms };
+export type ResourceDeps = Context & { readonly terms: Terms };
 
 /** What the provider offers of a kind; undefined where it has none. */
 export function resourcesOf({ firewalls, networks, sshKeys }: Capabilities, kind: ResourceKind): Resources | undefined {

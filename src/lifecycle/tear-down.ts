@@ -2,7 +2,7 @@ import type { MachineRow } from "../machine/machine.ts";
 import { RESOURCE_KINDS, type ResourceRow } from "../machine/resource.ts";
 import { deleteResource } from "./delete-resource.ts";
 import { destroyInTurn } from "./destroy-many.ts";
-import type { Deps } from "./lifecycle.ts";
+import type { Context } from "./context.ts";
 
 /** As many of each kind as one call may mean; a further call means the rest. */
 const MOST = 500;
@@ -21,7 +21,7 @@ export interface TearDown {
  * all of it at once; a dry run names it and changes nothing.
  */
 export async function tearDown(
-  deps: Deps,
+  deps: Context,
   { owner, dryRun, requestId }: { owner: string; dryRun: boolean; requestId: string },
 ): Promise<TearDown> {
   const { store, now } = deps;
@@ -31,7 +31,7 @@ export async function tearDown(
   const resources = kinds.flatMap(({ rows }) => rows);
   if (dryRun) return { machines, resources, work: Promise.resolve() };
   const uidsOf = (rows: readonly { uid: string }[]): string[] => rows.map(({ uid }) => uid);
-  const doomed = await store.machines.requestDestroyAll(uidsOf(machines), now(), requestId);
+  const doomed = await store.endings.requestDestroyAll(uidsOf(machines), now(), requestId);
   const going = await store.resources.requestDelete(uidsOf(resources), now());
   const inOrder = going.toSorted((a, b) => orderOf(a) - orderOf(b));
   const work = async () => {

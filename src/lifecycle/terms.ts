@@ -1,4 +1,4 @@
-import type { Refusal } from "./lifecycle.ts";
+import type { Refusal } from "./refusal.ts";
 
 /** What a create is made under. */
 export interface Terms {

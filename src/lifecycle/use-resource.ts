@@ -1,8 +1,9 @@
 import { DriverError, getIfThere, isNotFound } from "../driver/driver.ts";
-import { isSame } from "../machine/decide.ts";
+import { isSame } from "../machine/ownership.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import { isSameResource, type ResourceRow } from "../machine/resource.ts";
-import { IDENTITY_MISMATCH, refusalOf, type Deps, type Refusal } from "./lifecycle.ts";
+import { IDENTITY_MISMATCH, refusalOf, type Refusal } from "./refusal.ts";
+import type { Context } from "./context.ts";
 
 /** `isDefinite`: it is certain that nothing came of it. */
 type UseResult =
@@ -12,17 +13,17 @@ type UseResult =
 type Ids = { readonly id: string; readonly machineIds: readonly string[] };
 
 /** Applies a firewall to machines of the same owner. They are noted as its users first, which keeps it. */
-export const applyFirewall = (deps: Deps, row: ResourceRow, machines: readonly MachineRow[]): Promise<UseResult> =>
+export const applyFirewall = (deps: Context, row: ResourceRow, machines: readonly MachineRow[]): Promise<UseResult> =>
   using(deps, row, machines, async ({ id, machineIds }) => deps.capabilities.firewalls?.apply(id, machineIds));
 
 /** Puts machines of the same owner into a network. They are noted as its users first, which keeps it. */
-export const attachToNetwork = (deps: Deps, row: ResourceRow, machines: readonly MachineRow[]): Promise<UseResult> =>
+export const attachToNetwork = (deps: Context, row: ResourceRow, machines: readonly MachineRow[]): Promise<UseResult> =>
   using(deps, row, machines, async ({ id, machineIds }) => {
     for (const machineId of machineIds) await deps.capabilities.networks?.attach(id, machineId);
   });
 
 async function using(
-  deps: Deps,
+  deps: Context,
   row: ResourceRow,
   machines: readonly MachineRow[],
   act: (ids: Ids) => Promise<void>,
@@ -41,7 +42,7 @@ async function using(
 
 /** Takes a firewall off machines of the same owner. */
 export async function removeFirewall(
-  deps: Deps,
+  deps: Context,
   row: ResourceRow,
   machines: readonly MachineRow[],
 ): Promise<UseResult> {
@@ -51,14 +52,14 @@ export async function removeFirewall(
   if (!result.ok || row.providerId === null) return result;
   const uids = machines.map(({ uid }) => uid);
   // It is not waited for any more, or a machine would be destroyed for lacking what its owner took off.
-  await deps.store.machines.forgetFirewall(uids, row.providerId);
+  await deps.store.work.forgetFirewall(uids, row.providerId);
   await deps.store.resources.release(row.uid, uids);
   return result;
 }
 
 /** Leads a network's traffic to a destination over a machine in it. The same again is success, another gateway is refused (S140). */
 export async function addRoute(
-  deps: Deps,
+  deps: Context,
   row: ResourceRow,
   { destination, gateway }: { destination: string; gateway: string },
 ): Promise<UseResult> {
@@ -68,7 +69,7 @@ export async function addRoute(
 }
 
 async function acting(
-  deps: Deps,
+  deps: Context,
   row: ResourceRow,
   machines: readonly MachineRow[],
   act: (ids: Ids) => Promise<void>,

@@ -1,17 +1,9 @@
-import { creationTime, labelTime } from "./age.ts";
-import { LABEL, uidIn } from "./labels.ts";
-import { isLive, labelUidOf, type Labels, type Machine, type MachineRow } from "./machine.ts";
-import type { Selector } from "./selector.ts";
-
-/** What the decision depends on besides the two facts. */
-export interface Rules {
-  /** Whose machines are ours: the current installation first, then those it took over from. */
-  readonly installations: readonly string[];
-  readonly maxAgeMs: number;
-  /** Younger than this a create may still be in flight. */
-  readonly graceMs: number;
-  readonly launchDeadlineMs: number;
-}
+import { creationTime } from "./age.ts";
+import { uidIn } from "./labels.ts";
+import { endOf, isLaunchOver, labelEnd } from "./lease.ts";
+import { isLive, type Machine, type MachineRow } from "./machine.ts";
+import { isOurs, isSame } from "./ownership.ts";
+import { isSecondLook, type Rules } from "./rules.ts";
 
 export type Reason =
   | "foreign"
@@ -103,12 +95,6 @@ export const isComplete = ({ attachments }: MachineRow, machine: Machine): boole
   hasAll(attachments.firewallIds, machine.attached.firewallIds) &&
   hasAll(attachments.networkIds, machine.attached.networkIds);
 
-const LOOKS_APART_MS = 60_000;
-
-/** One odd look may be a stale answer; only another, an interval after the first, is believed. */
-export const isSecondLook = (since: number | null, now: number): boolean =>
-  since !== null && now - since >= LOOKS_APART_MS;
-
 /** An hour past the end that a label tells, a machine is overdue even where no row can be asked. */
 const OVERDUE_MS = 3_600_000;
 
@@ -134,20 +120,6 @@ function judgeByLabels(machine: Machine, now: number, rules: Rules): Verdict {
   return keep(age < rules.graceMs ? "young" : "no_row");
 }
 
-/** Selects at the provider what is ours, and of that what `more` selects. */
-export const ourSelector = (installations: readonly string[], more: Selector = {}): Selector => ({
-  [LABEL.managed]: "true",
-  [LABEL.installation]: installations,
-  ...more,
-});
-
-/** Whether a create has had its time, counted from its last try. */
-export const isLaunchOver = (
-  row: MachineRow,
-  now: number,
-  { launchDeadlineMs }: Pick<Rules, "launchDeadlineMs">,
-): boolean => now > (row.triedAt ?? row.requestedAt) + launchDeadlineMs;
-
 /**
  * The same decision where a reconcile meets a machine without a row of its own. It is never destroyed for that: it gets a row with its
  * labels' owner and lease, and dies by the one normal path. `row` is the row that its id or its uid label finds.
@@ -157,7 +129,9 @@ export function decideRowless(
   machine: Machine,
   now: number,
   rules: Rules,
-): Verdict | { readonly act: "adopt"; readonly reason: "no_row" | "duplicate" | "unknown_age"; readonly alert: boolean } {
+):
+  | Verdict
+  | { readonly act: "adopt"; readonly reason: "no_row" | "duplicate" | "unknown_age"; readonly alert: boolean } {
   const isElsewhere = row !== null && isLive(row) && row.providerId !== null && row.providerId !== machine.providerId;
   if (isElsewhere && isOurs(machine, rules.installations) && machine.status !== "deleting")
     return { act: "adopt", reason: "duplicate", alert: true };
@@ -167,48 +141,6 @@ export function decideRowless(
   if (verdict.reason === "no_row") return { act: "adopt", reason: "no_row", alert: false };
   if (verdict.reason === "unknown_age") return { act: "adopt", reason: "unknown_age", alert: false };
   return verdict;
-}
-
-/** Whether labels are our managed one and an installation of ours: all that may ever be touched (I2, P56). */
-export const isOurs = ({ labels }: Pick<Machine, "labels">, installations: readonly string[]): boolean =>
-  labels[LABEL.managed] === "true" && installations.includes(labels[LABEL.installation] ?? "");
-
-/**
- * Whether a live machine is still the one a row was recorded for: managed, and of its uid, installation and, where known,
- * creation time.
- */
-export const isSame = (row: MachineRow, machine: Machine): boolean =>
-  machine.labels[LABEL.managed] === "true" &&
-  uidIn(machine.labels) === labelUidOf(row) &&
-  machine.labels[LABEL.installation] === row.installation &&
-  (row.createdAt === null || machine.createdAt === null || row.createdAt === machine.createdAt);
-
-/**
- * When a machine with a row ends: the later of row and label, within what was promised at most. A label that this row wrote, while
- * it has moved on, is no promise of its own; any other was written by a row that knew more.
- */
-export function endOf(row: MachineRow, machine: Machine | null): number {
-  const label = machine && labelTime(machine.labels, LABEL.expires);
-  const isOwn = [row.labelExpiresAt ?? 0, ...row.labelsSent].some((end) => label === wholeSeconds(end));
-  const isBehind = row.labelExpiresAt !== null && row.labelExpiresAt !== row.expiresAt && (label === null || isOwn);
-  return isBehind ? row.expiresAt : Math.min(Math.max(row.expiresAt, label ?? 0), row.maxUntil);
-}
-
-const wholeSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000) * 1000;
-
-const LONGEST_LABEL_PROMISE_MS = 30 * 86_400_000;
-
-/** The end that a machine's labels tell, within what they may promise; null where they tell none. */
-export function labelEnd(machine: Machine, created: number, rules: Rules): number | null {
-  const expires = labelTime(machine.labels, LABEL.expires);
-  return expires === null ? null : Math.min(expires, promisedMax(machine.labels, created, rules));
-}
-
-/** What a machine without a row was promised at most: its label, if that can be believed, else `MAX_AGE`. */
-export function promisedMax(labels: Labels, created: number, rules: Pick<Rules, "maxAgeMs">): number {
-  const max = labelTime(labels, LABEL.max);
-  const isBelievable = max !== null && max > created && max - created <= LONGEST_LABEL_PROMISE_MS;
-  return isBelievable ? max : created + rules.maxAgeMs;
 }
 
 const keep = (reason: Reason): Verdict => ({ act: "keep", reason, alert: false });

@@ -1,4 +1,5 @@
-import { isOurs, type Rules } from "./decide.ts";
+import { isOurs } from "./ownership.ts";
+import type { Rules } from "./rules.ts";
 import { uidIn } from "./labels.ts";
 import type { FirewallRule } from "./firewall.ts";
 import type { Labels } from "./machine.ts";

@@ -1,4 +1,6 @@
-import { endOf, labelEnd, type Rules, type Verdict } from "../machine/decide.ts";
+import { endOf, labelEnd } from "../machine/lease.ts";
+import type { Rules } from "../machine/rules.ts";
+import type { Verdict } from "../machine/decide.ts";
 import { creationTime } from "../machine/age.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import type { Store } from "../store/store.ts";
@@ -20,7 +22,7 @@ export interface BlastCap {
  * edited by hand, of our own. What is beyond the cap is held, in this sweep and in all that follow while there is anything to hold,
  * until an admin releases it.
  */
-export function createBlastCap({ machines, settings }: Store, rules: Rules, now: number): BlastCap {
+export function createBlastCap({ inventory, settings }: Store, rules: Rules, now: number): BlastCap {
   let early = 0;
   let most: number | null = null;
   let isNoted = false;
@@ -29,7 +31,7 @@ export function createBlastCap({ machines, settings }: Store, rules: Rules, now:
   async function limit(): Promise<number> {
     const { releasedUntil, heldUntil } = await settings.blastCap();
     if (releasedUntil > now) return Infinity;
-    return heldUntil > now ? 0 : Math.max(LEAST, SHARE * (await machines.countLive()));
+    return heldUntil > now ? 0 : Math.max(LEAST, SHARE * (await inventory.countLive()));
   }
 
   return {

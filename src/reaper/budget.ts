@@ -16,15 +16,20 @@ export interface Budget {
   allows(cost: Share): boolean;
 }
 
+export type Plan = "free" | "paid";
+
 /**
- * What one tick may spend, by the plan that the Worker runs under. Free allows 50 of each, Paid far more than a provider
+ * What one sweep may spend, by the plan that the Worker runs under. Free allows 50 of each, Paid far more than a provider
  * would answer in a minute; both stay clear of the platform's own end, which comes without an error.
  */
-export const PLANS: Readonly<Record<"free" | "paid" | "small", Share>> = {
+export const PLANS: Readonly<Record<Plan, Share>> = {
   free: { fetches: 40, statements: 40 },
-  // Beside a create that has calls of its own to make.
-  small: { fetches: 20, statements: 36 },
   paid: { fetches: 500, statements: 400 },
+};
+/** The same where a request has spent its part of the invocation already, and is over. */
+export const AFTER_A_REQUEST: Readonly<Record<Plan, Share>> = {
+  free: { fetches: 48, statements: 48 },
+  paid: PLANS.paid,
 };
 
 /** A budget up to `limit`, counted from the start of the invocation. */

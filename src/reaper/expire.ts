@@ -1,11 +1,15 @@
 import { getIfThere } from "../driver/driver.ts";
 import { isGone } from "../lifecycle/destroy.ts";
-import { backOffMs, mayConclude, adoptCredential } from "../lifecycle/lifecycle.ts";
+import { backOffMs } from "../lifecycle/back-off.ts";
+import { mayConclude, adoptCredential } from "../lifecycle/credential.ts";
 import { learnEnds } from "../lifecycle/renew.ts";
-import { decide, isLaunchOver, isSame, isSecondLook, type Verdict } from "../machine/decide.ts";
+import { decide, type Verdict } from "../machine/decide.ts";
+import { isLaunchOver } from "../machine/lease.ts";
+import { isSame } from "../machine/ownership.ts";
+import { isSecondLook } from "../machine/rules.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { listByUid } from "./list-by-uid.ts";
-import { concernsAll, messageOf, needsSomebody, type PhaseDeps } from "./phase.ts";
+import { concernsAll, messageOf, needsSomebody, type PhaseContext } from "./phase.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
 /** As many as one list call can answer for. */
@@ -29,11 +33,11 @@ interface Case {
  * is written before the first one dies, and claims the lease as it was read. A row closes when the provider has nothing of that
  * id; where it has agreed to delete, settle proves it. What cannot be done backs off and stays in the set.
  */
-export async function expire(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase">> {
+export async function expire(deps: PhaseContext): Promise<Omit<PhaseReport, "phase">> {
   const items: Item[] = [];
   let last: MachineRow | null = null;
   for (;;) {
-    const rows: MachineRow[] = await deps.store.machines.due(deps.now(), BATCH, last);
+    const rows: MachineRow[] = await deps.store.work.due(deps.now(), BATCH, last);
     if (rows.length === 0) return { items, failure: null };
     const { cases, failure } = await expireBatch(deps, rows);
     items.push(...cases.map(toItem));
@@ -44,14 +48,14 @@ export async function expire(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase"
 }
 
 async function expireBatch(
-  deps: PhaseDeps,
+  deps: PhaseContext,
   rows: readonly MachineRow[],
 ): Promise<{ cases: Case[]; failure: string | null }> {
-  const { machines: table } = deps.store;
+  const { store } = deps;
   const now = deps.now();
   const { judged, failure } = await judge(deps, rows, now);
   const dooms = judged.filter(isDoomed).map(({ row, reason }) => ({ uid: row.uid, reason, expiresAt: row.expiresAt }));
-  const won = await table.claimDestroy(dooms, now);
+  const won = await store.endings.claimDestroy(dooms, now);
   const { cases: tried, refused } = await destroyAll(
     deps,
     judged.map((one) => (isDoomed(one) && !won.has(one.row.uid) ? renewed(one) : one)),
@@ -66,27 +70,27 @@ async function expireBatch(
   const undone = cases.filter(
     (one) => one.act !== "disown" && !["destroyed", "remaining"].includes(one.outcome) && !promised.includes(one),
   );
-  await table.retryLater(undone.map((one) => toTry(one, now)));
-  await table.note(
+  await store.work.retryLater(undone.map((one) => toTry(one, now)));
+  await store.inventory.note(
     "mismatched",
     those(({ reason }) => reason === "identity_mismatch"),
     now,
   );
   // A row without an id is missing only from a list that was whole.
   const missing = failure === null ? those(({ reason }) => reason === "not_seen_yet") : [];
-  await table.note("missing", missing, now);
-  await table.disown(cases.filter(({ act }) => act === "disown").map(toEnding), now);
+  await store.inventory.note("missing", missing, now);
+  await store.endings.disown(cases.filter(({ act }) => act === "disown").map(toEnding), now);
   const accepted = cases.filter(isDoomed).filter(({ outcome }) => outcome === "destroyed");
-  await table.markAccepted(
+  await store.endings.markAccepted(
     accepted.map(({ row, machine }) => ({ uid: row.uid, providerId: machine.providerId })),
     now,
   );
-  await table.markDestroyed(cases.filter(({ act }) => act === "close").map(toEnding), now);
+  await store.endings.markDestroyed(cases.filter(({ act }) => act === "close").map(toEnding), now);
   return { cases, failure: failure ?? refused };
 }
 
 /** Looks once more, as far as the budget goes: what is not there any more can close; the rest settle proves later (P51). */
-async function proveGone({ driver, budget, mayGoOn }: PhaseDeps, cases: readonly Case[]): Promise<Case[]> {
+async function proveGone({ driver, budget, mayGoOn }: PhaseContext, cases: readonly Case[]): Promise<Case[]> {
   const proven: Case[] = [];
   for (const one of cases) {
     const isTold = isDoomed(one) && one.outcome === "destroyed";
@@ -101,7 +105,7 @@ async function proveGone({ driver, budget, mayGoOn }: PhaseDeps, cases: readonly
 const renewed = (one: Case): Case => ({ ...one, act: "keep", outcome: "kept", reason: "live" });
 
 /** Reads every row's machine again and decides, as far as the budget can also pay for what is decided. */
-async function judge(deps: PhaseDeps, rows: readonly MachineRow[], now: number) {
+async function judge(deps: PhaseContext, rows: readonly MachineRow[], now: number) {
   const { budget, rules } = deps;
   const listed = await listByUid(deps, rows);
   const judged: Case[] = [];
@@ -150,14 +154,14 @@ async function judge(deps: PhaseDeps, rows: readonly MachineRow[], now: number) 
 }
 
 /** The row's machine as it is now; null when the provider has none of its id, or shows none of its uid. */
-async function look({ driver }: PhaseDeps, row: MachineRow, listed: readonly Machine[]): Promise<Machine | null> {
+async function look({ driver }: PhaseContext, row: MachineRow, listed: readonly Machine[]): Promise<Machine | null> {
   const { providerId } = row;
   if (providerId === null) return listed.find((one) => isSame(row, one)) ?? null;
   return listed.find((one) => one.providerId === providerId) ?? getIfThere(driver, providerId);
 }
 
 /** Carries out what was decided; each failure is its own (I8), save those that would meet all. */
-async function destroyAll({ driver, budget, mayGoOn }: PhaseDeps, judged: readonly Case[]) {
+async function destroyAll({ driver, budget, mayGoOn }: PhaseContext, judged: readonly Case[]) {
   const cases: Case[] = [];
   let refused: string | null = null;
   for (const one of judged) {

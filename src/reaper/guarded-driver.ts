@@ -3,7 +3,7 @@ import { destroyIfDue } from "../lifecycle/destroy.ts";
 import { decide, type Verdict } from "../machine/decide.ts";
 import { creationTime } from "../machine/age.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
-import { concernsAll, type PhaseDeps } from "./phase.ts";
+import { concernsAll, type PhaseContext } from "./phase.ts";
 import { Withheld } from "./reap-older-than.ts";
 import type { Item } from "./report.ts";
 
@@ -32,7 +32,7 @@ export interface GuardedDriver extends Driver {
  * A driver whose `destroy` decides first: over what is known from the list, and if that says that the machine may die, over
  * a fresh read of machine and row (I2, I4). Otherwise it throws {@link Withheld}. Every verdict is told to `onVerdict`.
  */
-export function guard(deps: PhaseDeps, onVerdict: (item: Item) => void): GuardedDriver {
+export function guard(deps: PhaseContext, onVerdict: (item: Item) => void): GuardedDriver {
   const { driver, store, budget, rules } = deps;
   const known = new Map<string, Known>();
 

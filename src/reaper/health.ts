@@ -1,4 +1,4 @@
-import { LONGEST_BACK_OFF_MS } from "../lifecycle/lifecycle.ts";
+import { LONGEST_BACK_OFF_MS } from "../lifecycle/back-off.ts";
 import type { Store } from "../store/store.ts";
 
 /** How often cron starts a sweep. */
@@ -19,14 +19,14 @@ export interface Health {
 type LockRow = Awaited<ReturnType<Store["lock"]["read"]>>;
 
 /** Whether the reaper is seen to be alive (I9), by wall time, and whether its work is seen to be done. */
-export async function healthOf({ lock, machines }: Pick<Store, "lock" | "machines">, wallNow: number): Promise<Health> {
+export async function healthOf({ lock, work }: Pick<Store, "lock" | "work">, wallNow: number): Promise<Health> {
   const row = await lock.read();
   const reasons = [...reasonsOf(row, wallNow)];
   if (row?.reconciled.isTrusted === false)
     reasons.push("the provider lacks more machines at once than can be believed; see GET /v1/sweeps");
   if (row?.reconciled.isForeign === true)
     reasons.push("the provider does not show what was made under another token of it; see GET /v1/sweeps");
-  const overdue = await machines.countOverdue(wallNow - OVERDUE_MS, wallNow + LONGEST_BACK_OFF_MS);
+  const overdue = await work.countOverdue(wallNow - OVERDUE_MS, wallNow + LONGEST_BACK_OFF_MS);
   if (overdue > 0)
     reasons.push(
       `${overdue} ${overdue === 1 ? "machine is" : "machines are"} more than 30 min past the end; see GET /v1/sweeps`,

@@ -1,9 +1,9 @@
 import { deleteClaimed, PATIENCE, type Deletion } from "../lifecycle/delete-resource.ts";
-import { isSecondLook } from "../machine/decide.ts";
+import { isSecondLook } from "../machine/rules.ts";
 import type { ResourceRow } from "../machine/resource.ts";
 import { StoreError } from "../store/db.ts";
 import { lookForStrays } from "./strays.ts";
-import { concernsAll, needsSomebody, type PhaseDeps } from "./phase.ts";
+import { concernsAll, needsSomebody, type PhaseContext } from "./phase.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
 /** As many as a tick looks at; it can delete fewer. */
@@ -14,7 +14,7 @@ const RECORDS = 4;
 const FETCHES = 2;
 
 /** What is past its end and used by no live machine. */
-export const findEnded = ({ store, now }: Pick<PhaseDeps, "store" | "now">): Promise<ResourceRow[]> =>
+export const findEnded = ({ store, now }: Pick<PhaseContext, "store" | "now">): Promise<ResourceRow[]> =>
   store.resources.ended(now(), MOST);
 
 /**
@@ -23,7 +23,7 @@ export const findEnded = ({ store, now }: Pick<PhaseDeps, "store" | "now">): Pro
  * the provider has.
  */
 export async function leftovers(
-  deps: PhaseDeps,
+  deps: PhaseContext,
   ended: readonly ResourceRow[] | StoreError,
 ): Promise<Omit<PhaseReport, "phase">> {
   if (ended instanceof StoreError) throw ended;
@@ -32,7 +32,7 @@ export async function leftovers(
   return { items: [...items, ...strays.items], failure: strays.failure };
 }
 
-async function deleteEnded(deps: PhaseDeps, ended: readonly ResourceRow[]): Promise<Item[]> {
+async function deleteEnded(deps: PhaseContext, ended: readonly ResourceRow[]): Promise<Item[]> {
   const { store, budget } = deps;
   const now = deps.now();
   if (!budget.allows({ fetches: 0, statements: RECORDS }))

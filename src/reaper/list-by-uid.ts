@@ -1,8 +1,8 @@
 import { DriverError } from "../driver/driver.ts";
-import { ourSelector } from "../machine/decide.ts";
+import { ourSelector } from "../machine/ownership.ts";
 import { LABEL } from "../machine/labels.ts";
 import { labelUidOf, type Machine, type MachineRow } from "../machine/machine.ts";
-import type { PhaseDeps } from "./phase.ts";
+import type { PhaseContext } from "./phase.ts";
 
 /** Twice as many as there are rows to ask for: more is an answer to another question. */
 const MOST = 100;
@@ -12,7 +12,7 @@ const MOST = 100;
  * it; nor is absence from a whole list. A machine without readable labels may be any of them, so a list with one is not whole.
  */
 export async function listByUid(
-  { driver, rules }: Pick<PhaseDeps, "driver" | "rules">,
+  { driver, rules }: Pick<PhaseContext, "driver" | "rules">,
   rows: readonly MachineRow[],
 ): Promise<{ machines: readonly Machine[]; failure: string | null }> {
   const selector = ourSelector(rules.installations, { [LABEL.uid]: rows.map(labelUidOf) });

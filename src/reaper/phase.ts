@@ -1,29 +1,22 @@
 import { DriverError } from "../driver/driver.ts";
-import type { Deps } from "../lifecycle/lifecycle.ts";
+import type { Context } from "../lifecycle/context.ts";
 import { StoreError } from "../store/db.ts";
 import type { SweepMemory } from "../store/lock.ts";
 import type { Store, StoreMode } from "../store/store.ts";
 import type { BlastCap } from "./blast-cap.ts";
-import type { Budget, Meter, PLANS, Share } from "./budget.ts";
+import type { Budget, Meter, Plan } from "./budget.ts";
 
 /** `now` is the tick's own time: every rule goes by it. Only the lock runs on wall time. */
-export interface SweepDeps extends Omit<Deps, "store"> {
+export interface SweepContext extends Omit<Context, "store"> {
   readonly openStore: (mode?: StoreMode) => Store;
   readonly wallNow: () => number;
-  readonly newUid: () => string;
   readonly meter: Meter;
-  readonly plan: keyof typeof PLANS;
-  /** What it may spend where that is less than the plan allows. */
-  readonly limit?: Share;
-  /** The provider's name, as rows have it. */
-  readonly provider: string;
+  readonly plan: Plan;
 }
 
 /** What a phase works with. In a dry run driver and store only pretend to write, and nothing here knows the difference. */
-export interface PhaseDeps extends Deps {
-  readonly provider: string;
-  readonly plan: keyof typeof PLANS;
-  readonly newUid: () => string;
+export interface PhaseContext extends Context {
+  readonly plan: Plan;
   readonly budget: Budget;
   /** What this sweep knows of those before it, and leaves to the next. */
   readonly memory: SweepMemory;

@@ -1,7 +1,8 @@
 import { DriverError, isNotFound } from "../driver/driver.ts";
-import { decideBlind, ourSelector } from "../machine/decide.ts";
+import { decideBlind } from "../machine/decide.ts";
+import { ourSelector } from "../machine/ownership.ts";
 import type { Machine } from "../machine/machine.ts";
-import { concernsAll, messageOf, needsSomebody, type PhaseDeps } from "./phase.ts";
+import { concernsAll, messageOf, needsSomebody, type PhaseContext } from "./phase.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
 /** Nothing younger can be overdue by its label. */
@@ -13,7 +14,7 @@ const YOUNGEST_MS = 3_600_000;
  * a row might still protect longer is touched before.
  */
 export async function reapBlind(
-  deps: Pick<PhaseDeps, "driver" | "rules" | "now" | "budget">,
+  deps: Pick<PhaseContext, "driver" | "rules" | "now" | "budget">,
 ): Promise<Omit<PhaseReport, "phase">> {
   const { driver, rules, budget } = deps;
   const now = deps.now();

@@ -1,9 +1,9 @@
 import { DriverError, type Driver } from "../driver/driver.ts";
-import { backOffMs } from "../lifecycle/lifecycle.ts";
+import { backOffMs } from "../lifecycle/back-off.ts";
 import { LABEL } from "../machine/labels.ts";
 import { guard } from "./guarded-driver.ts";
-import { ourSelector } from "../machine/decide.ts";
-import { concernsAll, needsSomebody, type PhaseDeps } from "./phase.ts";
+import { ourSelector } from "../machine/ownership.ts";
+import { concernsAll, needsSomebody, type PhaseContext } from "./phase.ts";
 import { reapOlderThan, type Reaped } from "./reap-older-than.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
@@ -12,7 +12,7 @@ import type { Item, PhaseReport } from "./report.ts";
  * it. When the list fails midway, what it had read is judged all the same: being present and too old is proof enough (I4).
  * What cannot be destroyed backs off, so that it cannot starve what is younger.
  */
-export async function reap(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase">> {
+export async function reap(deps: PhaseContext): Promise<Omit<PhaseReport, "phase">> {
   const { rules, store } = deps;
   const now = deps.now();
   const items: Item[] = [];

@@ -2,13 +2,14 @@ import { DriverError } from "../driver/driver.ts";
 import type { InventoryPage } from "../driver/capabilities.ts";
 import { foundRow } from "../lifecycle/adopt.ts";
 import { destroyIfDue } from "../lifecycle/destroy.ts";
-import { adoptCredential } from "../lifecycle/lifecycle.ts";
+import { adoptCredential } from "../lifecycle/credential.ts";
 import { learnEnds } from "../lifecycle/renew.ts";
-import { decideRowless, isSame, ourSelector } from "../machine/decide.ts";
+import { decideRowless } from "../machine/decide.ts";
+import { isSame, ourSelector } from "../machine/ownership.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import type { Found } from "../store/machine-inventory.ts";
 import type { Progress, Walk } from "../store/lock.ts";
-import { concernsAll, messageOf, needsSomebody, type PhaseDeps } from "./phase.ts";
+import { concernsAll, messageOf, needsSomebody, type PhaseContext } from "./phase.ts";
 import { isHopeless } from "./reconcile-rows.ts";
 import type { Item } from "./report.ts";
 
@@ -21,7 +22,7 @@ const LATE = { fetches: 3, statements: 8 };
  * One page of the inventory, from the last to the first: the provider is listed first and then the rows are read, so that whatever
  * is created meanwhile has its row by then.
  */
-export async function reconcileMachines(deps: PhaseDeps, walk: Walk, items: Item[]): Promise<Progress> {
+export async function reconcileMachines(deps: PhaseContext, walk: Walk, items: Item[]): Promise<Progress> {
   let page: InventoryPage;
   try {
     page = await readPage(deps, walk.page);
@@ -64,7 +65,7 @@ export async function reconcileMachines(deps: PhaseDeps, walk: Walk, items: Item
   return page.number <= 1 ? "done" : "more";
 }
 
-async function readPage({ driver, capabilities, rules }: PhaseDeps, number: number | null): Promise<InventoryPage> {
+async function readPage({ driver, capabilities, rules }: PhaseContext, number: number | null): Promise<InventoryPage> {
   const selector = ourSelector(rules.installations);
   if (capabilities.inventoryPage) return capabilities.inventoryPage(selector, number);
   return { machines: await driver.list(selector), number: 1, isWhole: true };
@@ -72,7 +73,7 @@ async function readPage({ driver, capabilities, rules }: PhaseDeps, number: numb
 
 /** Adopts what has no row and destroys what has a tombstone. False where the budget ended before it was done. */
 async function settleRowless(
-  deps: PhaseDeps,
+  deps: PhaseContext,
   machines: readonly Machine[],
   rows: ReadonlyMap<string, MachineRow>,
   items: Item[],
@@ -104,8 +105,8 @@ async function settleRowless(
     else if (verdict.reason === "no_row") tell("alert", "unattributed");
   }
   if (found.length === 0) return isDone;
-  const hadRows = (await store.machines.countLive()) > 0;
-  const adopted = await store.machines.adoptFound(found, now);
+  const hadRows = (await store.inventory.countLive()) > 0;
+  const adopted = await store.inventory.adoptFound(found, now);
   for (const { uid, machine } of found) {
     if (!adopted.has(uid)) continue;
     items.push({ uid, providerId: machine.providerId, outcome: "settled", reason: "adopted" });
@@ -117,7 +118,7 @@ async function settleRowless(
 }
 
 async function destroyLate(
-  deps: PhaseDeps,
+  deps: PhaseContext,
   row: MachineRow | null,
   machine: Machine,
   tell: (outcome: Item["outcome"], reason: string) => void,

@@ -1,10 +1,11 @@
 import { getIfThere } from "../driver/driver.ts";
-import { mayConclude } from "../lifecycle/lifecycle.ts";
-import { isSame, isSecondLook } from "../machine/decide.ts";
+import { mayConclude } from "../lifecycle/credential.ts";
+import { isSame } from "../machine/ownership.ts";
+import { isSecondLook } from "../machine/rules.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import type { Progress, ReconcileMemory, Walk } from "../store/lock.ts";
 import { listByUid } from "./list-by-uid.ts";
-import { concernsAll, messageOf, type PhaseDeps } from "./phase.ts";
+import { concernsAll, messageOf, type PhaseContext } from "./phase.ts";
 import type { Item } from "./report.ts";
 
 /** As many as one list call can answer for. */
@@ -33,14 +34,14 @@ export function isHopeless(walk: Walk): boolean {
  * find it either and the provider has nothing of its id (P42).
  */
 export async function reconcileRows(
-  deps: PhaseDeps,
+  deps: PhaseContext,
   state: ReconcileMemory,
   walk: Walk,
   items: Item[],
 ): Promise<Progress> {
-  const { machines: table } = deps.store;
+  const { store } = deps;
   const now = deps.now();
-  const rows = await table.shownAfter(walk.after, SLICE, now);
+  const rows = await store.inventory.shownAfter(walk.after, SLICE, now);
   if (rows.length === 0) return "done";
   const { machines, failure } = await listByUid(deps, rows);
   const last = rows.at(-1)?.uid ?? walk.after;
@@ -81,12 +82,12 @@ export async function reconcileRows(
       }
     }
   }
-  await table.note(
+  await store.inventory.note(
     "missing",
     newly.map(({ uid }) => uid),
     now,
   );
-  await table.markDestroyed(
+  await store.endings.markDestroyed(
     lost.map(({ uid }) => ({ uid, reason: "lost" })),
     now,
   );
@@ -95,14 +96,14 @@ export async function reconcileRows(
 }
 
 /** Whether the provider has nothing of its id. One that is there after all, or is another by now, is written down so. */
-async function isLost({ driver, store, now }: PhaseDeps, row: MachineRow): Promise<boolean> {
+async function isLost({ driver, store, now }: PhaseContext, row: MachineRow): Promise<boolean> {
   if (row.providerId === null) return false;
   const machine = await getIfThere(driver, row.providerId);
   if (machine === null) return true;
   if (isSame(row, machine)) await store.machines.observe([{ uid: row.uid, machine }], now());
   else if (!machine.hasLabels) return false;
   else if (isSecondLook(row.mismatchedSince, now()))
-    await store.machines.disown([{ uid: row.uid, reason: "identity_mismatch" }], now());
-  else await store.machines.note("mismatched", [row.uid], now());
+    await store.endings.disown([{ uid: row.uid, reason: "identity_mismatch" }], now());
+  else await store.inventory.note("mismatched", [row.uid], now());
   return false;
 }

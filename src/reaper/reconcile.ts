@@ -7,7 +7,7 @@
  */
 import { DriverError } from "../driver/driver.ts";
 import type { Progress, ReconcileMemory, SweepMemory, Walk } from "../store/lock.ts";
-import type { PhaseDeps } from "./phase.ts";
+import type { PhaseContext } from "./phase.ts";
 import { reconcileMachines } from "./reconcile-machines.ts";
 import { isTooMany, reconcileRows } from "./reconcile-rows.ts";
 import type { Item, PhaseReport } from "./report.ts";
@@ -16,7 +16,7 @@ const EVERY_MS = 15 * 60_000;
 /** Ten thousand machines take three hours and a half on a free plan. */
 const LONGEST_MS = 6 * 3_600_000;
 /** So many slices a tick; each parses fifty machines, and a free plan allows 10 ms of CPU. */
-const MOST_SLICES = { free: 2, small: 1, paid: 60 };
+const MOST_SLICES = { free: 2, paid: 60 };
 /** What a slice costs at least: to list, to look up, and to write down what follows. */
 const COST = { fetches: 3, statements: 6 };
 
@@ -24,7 +24,7 @@ const COST = { fetches: 3, statements: 6 };
 export const isReconcileDue = ({ reconcile: state }: SweepMemory, now: number): boolean =>
   state.walk !== null || now - state.lastAt >= EVERY_MS || state.lastAt > now;
 
-export async function reconcile(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase">> {
+export async function reconcile(deps: PhaseContext): Promise<Omit<PhaseReport, "phase">> {
   const state = deps.memory.reconcile;
   const now = deps.now();
   const items: Item[] = [];
@@ -59,23 +59,23 @@ export async function reconcile(deps: PhaseDeps): Promise<Omit<PhaseReport, "pha
 }
 
 /** One slice of a walk, on the side that it has come to. */
-async function step(deps: PhaseDeps, state: ReconcileMemory, walk: Walk, items: Item[]): Promise<Progress> {
+async function step(deps: PhaseContext, state: ReconcileMemory, walk: Walk, items: Item[]): Promise<Progress> {
   if (walk.side === "rows") return reconcileRows(deps, state, walk, items);
   const progress = await reconcileMachines(deps, walk, items);
   if (progress !== "done") return progress;
   walk.side = "rows";
-  walk.shown = await deps.store.machines.countShown(deps.now());
+  walk.shown = await deps.store.inventory.countShown(deps.now());
   // The rows' side reads what was just written, which a dry run has not.
   return "stop";
 }
 
 /** What a walk found absent is believed by the next one, unless it was so much that the inventory itself must be doubted. */
-async function conclude({ store }: PhaseDeps, state: ReconcileMemory, walk: Walk, items: Item[]): Promise<void> {
+async function conclude({ store }: PhaseContext, state: ReconcileMemory, walk: Walk, items: Item[]): Promise<void> {
   const isReleased = async () => (await store.settings.inventoryReleasedUntil()) > walk.startedAt;
   state.isTrusted = !isTooMany(walk) || (await isReleased());
   state.isForeign = walk.foreign > 0;
   if (!state.isTrusted) {
-    await store.machines.forgetMissing(walk.startedAt);
+    await store.inventory.forgetMissing(walk.startedAt);
     items.push({ uid: null, providerId: null, outcome: "alert", reason: "inventory_untrusted" });
   }
   state.lastAt = walk.startedAt;

@@ -1,10 +1,14 @@
 import { getIfThere } from "../driver/driver.ts";
-import { backOffMs, mayConclude } from "../lifecycle/lifecycle.ts";
+import { backOffMs } from "../lifecycle/back-off.ts";
+import { mayConclude } from "../lifecycle/credential.ts";
 import { tellLabel } from "../lifecycle/renew.ts";
-import { decide, isComplete, isLaunchOver, isSame, isSecondLook } from "../machine/decide.ts";
+import { decide, isComplete } from "../machine/decide.ts";
+import { isLaunchOver } from "../machine/lease.ts";
+import { isSame } from "../machine/ownership.ts";
+import { isSecondLook } from "../machine/rules.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { listByUid } from "./list-by-uid.ts";
-import { messageOf, type PhaseDeps } from "./phase.ts";
+import { messageOf, type PhaseContext } from "./phase.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
 /** As many as one list call can answer for. */
@@ -40,10 +44,10 @@ interface Settled {
  * reason kept. A deletion that the provider agreed to is proven by asking for the id. A label that is behind its lease is
  * written again.
  */
-export async function settle(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase">> {
+export async function settle(deps: PhaseContext): Promise<Omit<PhaseReport, "phase">> {
   const { store, budget } = deps;
   const now = deps.now();
-  const rows = await store.machines.unsettled(now, BATCH);
+  const rows = await store.work.unsettled(now, BATCH);
   if (rows.length === 0) return { items: [], failure: null };
   // What is left of the provider's rate limit is for deletes, and these look.
   if (deps.capabilities.hasHeadroom?.() === false)
@@ -70,7 +74,7 @@ export async function settle(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase"
   return { items, failure };
 }
 
-async function judge(deps: PhaseDeps, row: MachineRow, seen: Machine | null, isWhole: boolean): Promise<Settled> {
+async function judge(deps: PhaseContext, row: MachineRow, seen: Machine | null, isWhole: boolean): Promise<Settled> {
   const now = deps.now();
   try {
     if (row.deleteAcceptedAt !== null) return await proveGone(deps, row);
@@ -100,7 +104,7 @@ async function judge(deps: PhaseDeps, row: MachineRow, seen: Machine | null, isW
  * The provider agreed to delete it: gone when it has nothing of that id, whatever a list says. One that stays alive is to be
  * deleted again; one that is another machine by now is given up after two such looks.
  */
-async function proveGone(deps: PhaseDeps, row: MachineRow): Promise<Settled> {
+async function proveGone(deps: PhaseContext, row: MachineRow): Promise<Settled> {
   const { driver, now } = deps;
   if (row.providerId === null) return { row, act: "again", reason: "still_there" };
   const machine = await getIfThere(driver, row.providerId);
@@ -113,12 +117,11 @@ async function proveGone(deps: PhaseDeps, row: MachineRow): Promise<Settled> {
   return { row, act: isSecondLook(row.mismatchedSince, now()) ? "disown" : "mismatch", reason: "identity_mismatch" };
 }
 
-async function write({ store }: PhaseDeps, done: readonly Settled[], now: number): Promise<void> {
-  const { machines: table } = store;
+async function write({ store }: PhaseContext, done: readonly Settled[], now: number): Promise<void> {
   const those = (...acts: Settled["act"][]) => done.filter(({ act }) => acts.includes(act));
   // Whoever was looked at now goes to the end of the queue; who was not keeps its place.
   if (done.length > 0)
-    await table.claimLook(
+    await store.work.claimLook(
       done.map(({ row }) => row.uid),
       now,
       now,
@@ -126,8 +129,8 @@ async function write({ store }: PhaseDeps, done: readonly Settled[], now: number
   const sightings = those("observe", "label", "doom").flatMap(({ row, machine }) =>
     machine ? [{ uid: row.uid, machine }] : [],
   );
-  await table.observe(sightings, now);
-  await table.claimDestroy(
+  await store.machines.observe(sightings, now);
+  await store.endings.claimDestroy(
     those("doom").map(({ row, reason }) => ({
       uid: row.uid,
       reason,
@@ -136,17 +139,17 @@ async function write({ store }: PhaseDeps, done: readonly Settled[], now: number
     })),
     now,
   );
-  await table.failUntried(those("fail").map(toEnding), now);
-  await table.disown(those("disown").map(toEnding), now);
-  await table.markDestroyed(those("close").map(toEnding), now);
-  await table.unmarkAccepted(those("again").map(({ row }) => row.uid));
+  await store.endings.failUntried(those("fail").map(toEnding), now);
+  await store.endings.disown(those("disown").map(toEnding), now);
+  await store.endings.markDestroyed(those("close").map(toEnding), now);
+  await store.endings.unmarkAccepted(those("again").map(({ row }) => row.uid));
   const complete = those("observe", "label").filter(({ row, machine }) => machine && isComplete(row, machine));
-  await table.confirmAttached(complete.map(({ row }) => row.uid));
+  await store.work.confirmAttached(complete.map(({ row }) => row.uid));
   const uidsOf = (act: Settled["act"]) => those(act).map(({ row }) => row.uid);
-  await table.note("missing", uidsOf("missing"), now);
-  await table.note("mismatched", uidsOf("mismatch"), now);
+  await store.inventory.note("missing", uidsOf("missing"), now);
+  await store.inventory.note("mismatched", uidsOf("mismatch"), now);
   // Work on a label or a look never puts off an end: the lease's own time is the latest.
-  await table.retryLater(
+  await store.work.retryLater(
     those("wait", "mismatch").map(({ row, reason, failed = false }) => ({
       uid: row.uid,
       expiresAt: row.expiresAt,

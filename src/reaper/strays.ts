@@ -1,7 +1,8 @@
 import { DriverError } from "../driver/driver.ts";
 import { resourcesOf } from "../lifecycle/resources.ts";
 import { labelTime } from "../machine/age.ts";
-import { isOurs, ourSelector, type Rules } from "../machine/decide.ts";
+import { isOurs, ourSelector } from "../machine/ownership.ts";
+import type { Rules } from "../machine/rules.ts";
 import { LABEL, uidIn } from "../machine/labels.ts";
 import { isUid } from "../machine/name.ts";
 import {
@@ -13,7 +14,7 @@ import {
   type ResourceSpec,
 } from "../machine/resource.ts";
 import type { Leftover } from "../store/resource-endings.ts";
-import type { PhaseDeps } from "./phase.ts";
+import type { PhaseContext } from "./phase.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
 const EVERY_MS = 3_600_000;
@@ -25,7 +26,7 @@ const COST = { fetches: 4, statements: 2 };
  * has no row was forgotten with the database: past the end that its label tells, and used by nobody, it gets a row that only asks
  * for its deletion, which then takes the one way that all take.
  */
-export async function lookForStrays(deps: PhaseDeps): Promise<Omit<PhaseReport, "phase">> {
+export async function lookForStrays(deps: PhaseContext): Promise<Omit<PhaseReport, "phase">> {
   const { memory } = deps;
   const now = deps.now();
   const items: Item[] = [];
@@ -48,7 +49,7 @@ export async function lookForStrays(deps: PhaseDeps): Promise<Omit<PhaseReport, 
 }
 
 /** Gives the strays of one kind their rows; false where the budget ended before all had one. */
-async function noteStrays(deps: PhaseDeps, kind: ResourceKind, items: Item[]): Promise<boolean> {
+async function noteStrays(deps: PhaseContext, kind: ResourceKind, items: Item[]): Promise<boolean> {
   const { store, capabilities, rules, budget } = deps;
   const now = deps.now();
   const seen = (await resourcesOf(capabilities, kind)?.list(ourSelector(rules.installations))) ?? [];
@@ -96,7 +97,7 @@ function specOf(kind: ResourceKind, { material }: Resource): ResourceSpec {
 
 /** The row of one that is to go. */
 function leftoverOf(
-  { provider, now }: PhaseDeps,
+  { provider, now }: PhaseContext,
   kind: ResourceKind,
   { uid, labelUid }: Pick<ResourceRow, "uid" | "labelUid">,
   seen: Resource,

@@ -9,13 +9,13 @@
  *   leftovers  firewalls, networks and keys that nobody uses any more: deleted
  */
 import { invalidInput } from "../driver/driver.ts";
-import { budgetOf, PLANS } from "./budget.ts";
+import { AFTER_A_REQUEST, budgetOf, PLANS, type Plan, type Share } from "./budget.ts";
 import { dryRunProvider } from "./dry-run.ts";
 import { StoreError } from "../store/db.ts";
 import { createBlastCap } from "./blast-cap.ts";
 import { expire } from "./expire.ts";
 import { findEnded, leftovers } from "./leftovers.ts";
-import { messageOf, type PhaseDeps, type SweepDeps } from "./phase.ts";
+import { messageOf, type PhaseContext, type SweepContext } from "./phase.ts";
 import { reapBlind } from "./reap-blind.ts";
 import { reap } from "./reap.ts";
 import { isReconcileDue, reconcile } from "./reconcile.ts";
@@ -44,7 +44,7 @@ const CLOSING_STATEMENTS = 2;
  * Runs one sweep and answers its report, or null when another is running. A dry run takes no lock and writes nothing.
  * Whatever fails is told in the report.
  */
-export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepReport | null> {
+export async function sweep(deps: SweepContext, order: SweepOrder): Promise<SweepReport | null> {
   const { meter, now, wallNow, openStore } = deps;
   if (Number.isNaN(new Date(now()).getTime())) throw invalidInput({ field: "now", rule: "must be a time" });
   const startedAt = wallNow();
@@ -83,6 +83,9 @@ export async function sweep(deps: SweepDeps, order: SweepOrder): Promise<SweepRe
   return { ...report, id: kept.value, phases };
 }
 
+const limitOf = (plan: Plan, { startedBy }: SweepOrder): Share =>
+  startedBy === "create" ? AFTER_A_REQUEST[plan] : PLANS[plan];
+
 /** What D1 answers, or its refusal. */
 async function orRefusal<T>(answer: Promise<T>): Promise<T | StoreError> {
   try {
@@ -105,13 +108,13 @@ async function closing<T>(act: () => Promise<T>): Promise<{ value: T | null; fai
 
 /** D1 refuses: no lock, no rows, no report row. */
 async function runBlind(
-  deps: SweepDeps,
+  deps: SweepContext,
   order: SweepOrder,
   startedAt: number,
   cause: StoreError,
 ): Promise<SweepReport> {
-  const { meter, plan, limit = PLANS[plan], driver, rules, now, wallNow } = deps;
-  const budget = budgetOf(meter, limit);
+  const { meter, plan, driver, rules, now, wallNow } = deps;
+  const budget = budgetOf(meter, limitOf(plan, order));
   const untried = { items: [], failure: cause.hint };
   const phases: PhaseReport[] = [
     { phase: "expire", ...untried },
@@ -134,9 +137,9 @@ async function reapUnder(
 }
 
 /** Where expire could not read its rows, they are asked for once more: one refusal may be a hiccup, two are none. */
-async function reapAsItCan(deps: PhaseDeps, isInDoubt: boolean): Promise<Omit<PhaseReport, "phase">> {
+async function reapAsItCan(deps: PhaseContext, isInDoubt: boolean): Promise<Omit<PhaseReport, "phase">> {
   try {
-    if (isInDoubt) await deps.store.machines.due(deps.now(), 1, null);
+    if (isInDoubt) await deps.store.work.due(deps.now(), 1, null);
     return await reap(deps);
   } catch (error) {
     if (!(error instanceof StoreError) || !isInDoubt) throw error;
@@ -162,15 +165,16 @@ function holding(
 }
 
 async function run(
-  { meter, plan, limit = PLANS[plan], wallNow, now }: SweepDeps,
+  { meter, plan, wallNow, now }: SweepContext,
   order: SweepOrder,
   startedAt: number,
-  opened: Omit<PhaseDeps, "budget" | "cap">,
+  opened: Omit<PhaseContext, "budget" | "cap">,
 ): Promise<SweepReport> {
+  const limit = limitOf(plan, order);
   const deps = { ...opened, cap: createBlastCap(opened.store, opened.rules, now()) };
   // Only when a walk is due does settle leave it its calls.
   const forWalk = isReconcileDue(opened.memory, now()) ? WALK_FETCHES : 0;
-  const phase = (name: keyof typeof LEFT_BY): PhaseDeps => ({
+  const phase = (name: keyof typeof LEFT_BY): PhaseContext => ({
     ...deps,
     budget: budgetOf(meter, {
       fetches: limit.fetches - LEFT_BY[name].fetches - (name === "settle" ? forWalk : 0),

@@ -91,6 +91,19 @@ export function createMachineInventory(db: Sql, fenced: string, readOnly: boolea
       return parseFirst(z.object({ live: z.int() }), rows)?.live ?? 0;
     },
 
+    /** Writes down that these were seen to be missing, or another machine, for the first time: how long has that been so? */
+    async note(what: "missing" | "mismatched", uids: readonly string[], now: number): Promise<void> {
+      if (uids.length === 0) return;
+      await db.rows(
+        sql(
+          `UPDATE machines SET ${what}_since = coalesce(${what}_since, ?2)
+           WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}${fenced}`,
+          JSON.stringify(uids),
+          now,
+        ),
+      );
+    },
+
     /** Looks that found these missing since then count for nothing. */
     async forgetMissing(since: number): Promise<void> {
       const statement = `UPDATE machines SET missing_since = NULL

@@ -134,18 +134,5 @@ export function createMachineWork(db: Sql, fenced: string) {
         ),
       );
     },
-
-    /** Writes down that these were seen to be missing, or another machine, for the first time: how long has that been so? */
-    async note(what: "missing" | "mismatched", uids: readonly string[], now: number): Promise<void> {
-      if (uids.length === 0) return;
-      await db.rows(
-        sql(
-          `UPDATE machines SET ${what}_since = coalesce(${what}_since, ?2)
-           WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}${fenced}`,
-          JSON.stringify(uids),
-          now,
-        ),
-      );
-    },
   };
 }

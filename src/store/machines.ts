@@ -4,12 +4,8 @@ import type { Candidate } from "../machine/spec.ts";
 import { toMicroEur } from "../machine/money.ts";
 import { insertInto, parseFirst, parseRows, selectPage, sql, type Sql, type Statement } from "./db.ts";
 import { eventIf } from "./events.ts";
-import { createMachineEndings } from "./machine-endings.ts";
 import { LIVE, whereOf, type MachineFilter } from "./machine-filter.ts";
-import { createMachineInventory } from "./machine-inventory.ts";
-import { createMachineLeases } from "./machine-leases.ts";
 import { machineRow } from "./machine-row.ts";
-import { createMachineWork } from "./machine-work.ts";
 
 /** A row before the provider knows of it. */
 export type NewMachine = Pick<
@@ -43,16 +39,11 @@ export interface Sighting {
  * worked on. A method that changes rows says what it is guarded by; a lost guard changes nothing. `fenced` is one more
  * condition, on what sweeps write.
  */
-export function createMachineStore(db: Sql, fenced: string, readOnly: boolean) {
+export function createMachineStore(db: Sql) {
   const first = async (statement: Statement): Promise<MachineRow | null> =>
     parseFirst(machineRow, await db.rows(statement));
 
   return {
-    ...createMachineEndings(db, fenced, readOnly),
-    ...createMachineLeases(db, fenced),
-    ...createMachineInventory(db, fenced, readOnly),
-    ...createMachineWork(db, fenced),
-
     /** Holds the name and writes down the intent (I3). False when a live machine has it already, or its owner gave it up. */
     async insert(
       row: NewMachine & Partial<Pick<MachineRow, "attachments">>,

@@ -2,7 +2,11 @@ import { createCatalogueStore } from "./catalogues.ts";
 import { createCooldownStore } from "./cooldowns.ts";
 import { openSql } from "./db.ts";
 import { createLockStore, whileFenced } from "./lock.ts";
+import { createMachineEndings } from "./machine-endings.ts";
+import { createMachineInventory } from "./machine-inventory.ts";
+import { createMachineLeases } from "./machine-leases.ts";
 import { createMachineStore } from "./machines.ts";
+import { createMachineWork } from "./machine-work.ts";
 import { createReapFailureStore } from "./reap-failures.ts";
 import { createResourceStore } from "./resources.ts";
 import { createSettingStore } from "./settings.ts";
@@ -24,7 +28,16 @@ export function openStore(
   const sql = openSql(db, onStatements, { readOnly });
   const guard = fence === undefined ? "" : whileFenced(fence);
   return {
-    machines: createMachineStore(sql, guard, readOnly),
+    /** Rows of machines: how they come to be and are read. */
+    machines: createMachineStore(sql),
+    /** How their leases change. */
+    leases: createMachineLeases(sql, guard),
+    /** What of them is to be worked on, and who does it when. */
+    work: createMachineWork(sql, guard),
+    /** How they end. */
+    endings: createMachineEndings(sql, guard, readOnly),
+    /** Rows held against the provider's inventory. */
+    inventory: createMachineInventory(sql, guard, readOnly),
     reapFailures: createReapFailureStore(sql, guard),
     resources: createResourceStore(sql, guard, readOnly),
     lock: createLockStore(sql),

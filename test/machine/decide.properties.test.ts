@@ -1,7 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { creationTime, labelTime } from "../../src/machine/age.ts";
-import { decide, endOf, isOurs, type Reason } from "../../src/machine/decide.ts";
+import { decide, type Reason } from "../../src/machine/decide.ts";
+import { endOf } from "../../src/machine/lease.ts";
+import { isOurs } from "../../src/machine/ownership.ts";
 import { LABEL } from "../../src/machine/labels.ts";
 import { isLive, LIVE_STATUSES, PHASES, STATUSES, type Machine, type MachineRow } from "../../src/machine/machine.ts";
 import {

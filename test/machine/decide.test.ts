@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { decide, endOf, isOurs, isSame, type Reason, type Verdict } from "../../src/machine/decide.ts";
+import { decide, type Reason, type Verdict } from "../../src/machine/decide.ts";
+import { endOf } from "../../src/machine/lease.ts";
+import { isOurs, isSame } from "../../src/machine/ownership.ts";
 import { LABEL } from "../../src/machine/labels.ts";
 import { PHASES, type Labels, type LiveStatus, type Machine, type MachineRow } from "../../src/machine/machine.ts";
 import { CREATED, DAY, HOUR, machineOf, OTHER_UID, OUR_LABELS, rowOf, RULES, SECOND, seconds } from "./fixtures.ts";

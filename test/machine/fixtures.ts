@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { LABEL } from "../../src/machine/labels.ts";
-import type { Rules } from "../../src/machine/decide.ts";
+import type { Rules } from "../../src/machine/rules.ts";
 import type { Machine, MachineRow } from "../../src/machine/machine.ts";
 import type { MachineSpec } from "../../src/machine/spec.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isSame } from "../../src/machine/decide.ts";
+import { isSame } from "../../src/machine/ownership.ts";
 import { LABEL, uidIn } from "../../src/machine/labels.ts";
 import { machineOf, rowOf } from "./fixtures.ts";
 

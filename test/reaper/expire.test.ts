@@ -166,7 +166,7 @@ describe("expire", () => {
   it("goes on where a sweep was cut off after it wrote its intent", async () => {
     const mayfly = createMayfly();
     await put(mayfly, "box");
-    await mayfly.store.machines.claimDestroy(
+    await mayfly.store.endings.claimDestroy(
       [{ uid: servers(mayfly)[0]?.labels?.["mayfly-uid"] ?? "", reason: "expired", expiresAt: NOW + MINUTE }],
       NOW + MINUTE,
     );

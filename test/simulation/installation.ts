@@ -6,7 +6,8 @@ import { createApp } from "../../src/http/app.ts";
 import type { LogEvent } from "../../src/log.ts";
 import { createProviders } from "../../src/providers.ts";
 import type { SweepReport } from "../../src/reaper/report.ts";
-import { openSweep, runSweep, type World } from "../../src/world.ts";
+import { openInvocation as openReal, openSweep, runSweep } from "../../src/invocation.ts";
+import type { Runtime } from "../../src/runtime.ts";
 import { asD1, type Database } from "./database.ts";
 import { openInvocation, type Circumstances, type Invocation } from "./invocation.ts";
 import type { Clock, Provider } from "./provider.ts";
@@ -36,11 +37,11 @@ export interface Surroundings {
 }
 
 /** What one invocation reaches of the outside: everything through `invocation`. */
-function worldOf(
+function runtimeOf(
   { installation, clock, provider, log }: Surroundings,
   isolate: Isolate,
   invocation: Invocation,
-): World {
+): Runtime {
   const timeOut = async (signal: AbortSignal | null | undefined): Promise<never> => {
     clock.now += TIME_OUT_MS;
     // Timers are fake: it is now that they have run out.
@@ -55,19 +56,14 @@ function worldOf(
     sleep: async (milliseconds) => {
       clock.now += milliseconds;
     },
-    openProvider: (config, meter) =>
-      isolate.openProvider(config, {
-        now: () => clock.now,
-        fetch: (input, init) => {
-          meter.fetches += 1;
-          const request = new Request(input, init);
-          return invocation.cross(
-            "provider",
-            () => provider.call(request, installation),
-            () => timeOut(init.signal),
-          );
-        },
-      }),
+    fetch: (input, init) => {
+      const request = new Request(input, init);
+      return invocation.cross(
+        "provider",
+        () => provider.call(request, installation),
+        () => timeOut(init.signal),
+      );
+    },
   };
 }
 
@@ -89,7 +85,7 @@ export function openInstallation(surroundings: Surroundings, uids: { count: numb
 
   async function live<T>(
     circumstances: Circumstances,
-    act: (world: World, bindings: Env) => Promise<T>,
+    act: (runtime: Runtime, bindings: Env) => Promise<T>,
   ): Promise<T | undefined> {
     const invocation = openInvocation(circumstances);
     const DB = asD1(
@@ -99,15 +95,15 @@ export function openInstallation(surroundings: Surroundings, uids: { count: numb
       },
       env.DB,
     );
-    const world = worldOf(surroundings, isolate, invocation);
-    const result = await invocation.run(() => act(world, { ...bindings, DB }));
+    const runtime = runtimeOf(surroundings, isolate, invocation);
+    const result = await invocation.run(() => act(runtime, { ...bindings, DB }));
     if (result === undefined) isolate = { openProvider: createProviders(), uids };
     return result;
   }
 
   return {
     send: (circumstances, method, path, body) =>
-      live(circumstances, async (world, own) => {
+      live(circumstances, async (runtime, own) => {
         const later: Promise<unknown>[] = [];
         const context = {
           waitUntil: (promise: Promise<unknown>) => void later.push(promise),
@@ -119,17 +115,21 @@ export function openInstallation(surroundings: Surroundings, uids: { count: numb
           headers: { Authorization: `Bearer ${own.ADMIN_TOKEN}` },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         };
-        const response = await createApp(world).request(path, init, own, context);
+        const response = await createApp(runtime, isolate.openProvider).request(path, init, own, context);
         // A failure that waits there has been answered; here it counts that all of it is over.
         await Promise.allSettled(later);
         return { status: response.status, text: await response.text() };
       }),
     tick: (circumstances) =>
-      live(circumstances, (world, own) =>
-        runSweep(world, openSweep(world, readSweepConfig(own), own.DB, world.now()), {
-          startedBy: "cron",
-          dryRun: false,
-        }),
+      live(circumstances, (runtime, own) =>
+        runSweep(
+          runtime,
+          openSweep(openReal(runtime, isolate.openProvider, own.DB), readSweepConfig(own), runtime.now()),
+          {
+            startedBy: "cron",
+            dryRun: false,
+          },
+        ),
       ),
   };
 }

@@ -3,7 +3,7 @@ import { MOST_ATTACHED, MOST_MADE_WITH, type Attachment } from "../../machine/at
 import { parseResourceRef, type ResourceKind, type ResourceSpec } from "../../machine/resource.ts";
 import { invalidField } from "../problem.ts";
 import { firewallFields, firewallSpec, networkFields, networkSpec, sshKeySpec } from "../resources/specs.ts";
-import { refIn } from "../resources/whose.ts";
+import { refIn } from "../resources/owner.ts";
 
 const most = (number: number) => `must be at most ${number}`;
 const choice = <Inline extends z.ZodType>(inline: Inline, rule: string) => z.union([z.string(), inline], rule);

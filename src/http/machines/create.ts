@@ -2,13 +2,11 @@ import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import * as z from "zod";
 import { createMachine } from "../../lifecycle/create.ts";
-import { candidatesOf, MOST_TRIED, TYPES_BY_ARCH } from "../../lifecycle/candidates.ts";
+import { candidatesOf } from "../../lifecycle/candidates.ts";
 import { waitWhileCreating } from "../../lifecycle/refresh.ts";
-import type { Attachment } from "../../machine/attachment.ts";
 import { checkName, idOf } from "../../machine/name.ts";
-import { PLANS } from "../../reaper/budget.ts";
 import { silenceOf } from "../../reaper/health.ts";
-import { openSweep, runSweep, type Scope } from "../../world.ts";
+import type { Scope } from "../../invocation.ts";
 import { inBackground, keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
 import { needsBody } from "../body.ts";
@@ -16,10 +14,10 @@ import { json, problems } from "../openapi.ts";
 import { invalidField, problemOf } from "../problem.ts";
 import { wait } from "../schemas.ts";
 import { termsOf } from "../terms.ts";
-import { machineBody, parseMachineBody, type MachineBody, type ParsedBody } from "./body.ts";
+import { machineBody, parseMachineBody, type MachineBody } from "./body.ts";
 import { candidate, candidateJson, machineJson, toJson } from "./json.ts";
 import { ownerQuery } from "./shapes.ts";
-import { ownerFor, pathOf } from "./whose.ts";
+import { ownerFor, pathOf } from "./owner.ts";
 
 const body = { content: { "application/json": { schema: machineBody } }, required: true };
 const query = ownerQuery.extend({ wait });
@@ -59,7 +57,7 @@ export function createRoutes(app: OpenAPIHono<AppEnv>): void {
   });
 
   app.openapi(post, async (c) => {
-    const name = `m-${c.get("scope").world.newUid().slice(-12)}`;
+    const name = `m-${c.get("scope").newUid().slice(-12)}`;
     const { answer } = await create(c, name, c.req.valid("query"), c.req.valid("json"));
     return c.json(answer, 201);
   });
@@ -67,7 +65,7 @@ export function createRoutes(app: OpenAPIHono<AppEnv>): void {
 
 async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof query>, sent: MachineBody) {
   const scope = c.get("scope");
-  const { config, world } = scope;
+  const { config } = scope;
   const principal = c.get("principal");
   const owner = ownerFor(principal, asked.owner);
   const {
@@ -79,8 +77,6 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
     specSha256,
   } = await parseMachineBody(sent, config);
   const terms = await termsOf(scope);
-  const warning = await sweepIfSilent(c, scope, costOf(preferences, attachments));
-
   const choice = await candidatesOf(scope, config.provider, preferences);
   if (!choice.ok) throw problemOf(choice.refusal);
   const { candidates } = choice;
@@ -98,13 +94,14 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
     requestId: c.get("requestId"),
   };
 
-  const work = createMachine({ ...scope, newUid: world.newUid, terms }, command);
+  const work = createMachine({ ...scope, terms }, command);
   keepAlive(c, work);
+  const warning = await sweepIfSilent(c, scope, work);
   const result = await work;
   if (!result.ok) throw problemOf(result.refusal);
   // What an invocation may spend, the sweep for a dead cron needs; it does not go on waiting as well.
   const waitMs = warning === null ? asked.wait * 1000 : 0;
-  const row = await waitWhileCreating({ ...scope, sleep: world.sleep }, result.row, waitMs);
+  const row = await waitWhileCreating(scope, result.row, waitMs);
   c.set("machine", idOf(row.uid));
   c.set("outcome", result.isNew ? "created" : "repeated");
   c.header("Location", pathOf(row));
@@ -112,32 +109,17 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
   return { answer: warning === null ? { machine } : { machine, warning }, isNew: result.isNew };
 }
 
-/** What a free plan allows an invocation, and what is left of it to nobody: the platform counts, too. */
-const STATEMENTS = 49;
-/** Below this a sweep cannot even begin to destroy. */
-const LEAST_STATEMENTS = 26;
-
-/** How many statements a create may come to. */
-function costOf({ serverTypes, regions }: ParsedBody["asked"], attachments: readonly Attachment[]): number {
-  const tried = Math.min((serverTypes.length || TYPES_BY_ARCH) * regions.length, MOST_TRIED);
-  const made = attachments.filter(({ by }) => by === "spec").length;
-  return 12 + (tried > 1 ? 2 * tried : 0) + 3 * made + (attachments.length > 0 ? 4 : 0);
-}
-
 /**
- * Where cron is dead, whoever creates pays with a small sweep, so that machines end at least as often as they begin; as far as the
- * create itself leaves room for one.
+ * Where cron is dead, whoever creates pays with a sweep, so that machines end at least as often as they begin: when the create is
+ * over, with what it has left of the invocation.
  */
-async function sweepIfSilent(
-  c: Context<AppEnv>,
-  { world, config, store, now }: Scope,
-  cost: number,
-): Promise<string | null> {
-  const reasons = await silenceOf(store, now());
+async function sweepIfSilent(c: Context<AppEnv>, scope: Scope, work: Promise<unknown>): Promise<string | null> {
+  const reasons = await silenceOf(scope.store, scope.now());
   if (reasons.length === 0) return null;
-  const limit = { fetches: PLANS.small.fetches, statements: Math.min(PLANS.small.statements, STATEMENTS - cost) };
-  const deps = { ...openSweep(world, config, c.env.DB, now()), plan: "small" as const, limit };
-  if (limit.statements >= LEAST_STATEMENTS)
-    inBackground(c, runSweep(world, deps, { startedBy: "create", dryRun: false }));
+  const sweep = async () => {
+    await Promise.allSettled([work]);
+    await scope.sweep({ startedBy: "create", dryRun: false });
+  };
+  inBackground(c, sweep());
   return `${reasons.join("; ")}: machines may outlive their leases until sweeps run again`;
 }

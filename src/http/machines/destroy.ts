@@ -14,7 +14,7 @@ import { invalidField, problemOf } from "../problem.ts";
 import { duration, flag, labelSelector } from "../schemas.ts";
 import { machineJson, toJson } from "./json.ts";
 import { one, ownerQuery, refParam } from "./shapes.ts";
-import { findRow, noSuchMachine, ownerFor } from "./whose.ts";
+import { findRow, noSuchMachine, ownerFor } from "./owner.ts";
 
 const LONGEST_TOMBSTONE_MS = 86_400_000;
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { TriedCandidate } from "../../lifecycle/candidates.ts";
+import type { TriedCandidate } from "../../lifecycle/refusal.ts";
 import { STATUSES, type MachineRow } from "../../machine/machine.ts";
 import { costMicroEur, toEur } from "../../machine/money.ts";
 import { idOf } from "../../machine/name.ts";

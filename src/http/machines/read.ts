@@ -6,7 +6,7 @@ import { json, problems } from "../openapi.ts";
 import { labelSelector, metaOf, paging, statuses, wait } from "../schemas.ts";
 import { toJson } from "./json.ts";
 import { many, one, ownerQuery, refParam } from "./shapes.ts";
-import { findRow, noSuchMachine, ownerFor } from "./whose.ts";
+import { findRow, noSuchMachine, ownerFor } from "./owner.ts";
 
 const list = createRoute({
   method: "get",
@@ -44,7 +44,7 @@ export function readRoutes(app: OpenAPIHono<AppEnv>): void {
     c.set("machine", idOf(row.uid));
     const [created = row] = await refreshCreating(scope, [row]);
     const fresh = await refreshJoining(scope, created);
-    const waited = await waitWhileCreating({ ...scope, sleep: scope.world.sleep }, fresh, asked.wait * 1000);
+    const waited = await waitWhileCreating(scope, fresh, asked.wait * 1000);
     return c.json({ machine: toJson(waited, scope.now()) }, 200);
   });
 }

@@ -11,7 +11,7 @@ import { duration } from "../schemas.ts";
 import { parseLife } from "./body.ts";
 import { toJson } from "./json.ts";
 import { one, ownerQuery, refParam } from "./shapes.ts";
-import { findRow, noSuchMachine } from "./whose.ts";
+import { findRow, noSuchMachine } from "./owner.ts";
 
 const renew = createRoute({
   method: "post",

@@ -4,18 +4,18 @@ import * as z from "zod";
 import { addRoute, applyFirewall, attachToNetwork, removeFirewall } from "../../lifecycle/use-resource.ts";
 import { isLive } from "../../machine/machine.ts";
 import { isLiveResource, type ResourceKind, type ResourceRow } from "../../machine/resource.ts";
-import type { Scope } from "../../world.ts";
+import type { Scope } from "../../invocation.ts";
 import { keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
 import { needsBody } from "../body.ts";
 import { toJson as machineToJson } from "../machines/json.ts";
 import { one as oneMachine, ownerQuery, refParam } from "../machines/shapes.ts";
-import { findRow, noSuchMachine } from "../machines/whose.ts";
+import { findRow, noSuchMachine } from "../machines/owner.ts";
 import { json, problems } from "../openapi.ts";
 import { invalidField, problemOf } from "../problem.ts";
 import { oneOf, PLURALS } from "./json.ts";
 import { wrapped } from "./answers.ts";
-import { findResource, machinesIn, noSuch, refIn } from "./whose.ts";
+import { findResource, machinesIn, noSuch, refIn } from "./owner.ts";
 
 /** Each is two calls of its own to the provider. */
 const MOST_MACHINES = 10;

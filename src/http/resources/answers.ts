@@ -1,5 +1,5 @@
 import type { ResourceRow } from "../../machine/resource.ts";
-import type { Scope } from "../../world.ts";
+import type { Scope } from "../../invocation.ts";
 import { toJson } from "./json.ts";
 
 /** Rows as the API shows them, each with the live machines that use it. */

@@ -9,7 +9,7 @@ import type { AppEnv } from "../app-env.ts";
 import { needsBody } from "../body.ts";
 import { parseLife } from "../machines/body.ts";
 import { ownerQuery } from "../machines/shapes.ts";
-import { ownerFor } from "../machines/whose.ts";
+import { ownerFor } from "../machines/owner.ts";
 import { json, problems } from "../openapi.ts";
 import { invalidField, problemOf } from "../problem.ts";
 import { duration, providerWord } from "../schemas.ts";
@@ -63,7 +63,7 @@ async function create(
   specOf: () => ResourceSpec,
 ) {
   const scope = c.get("scope");
-  const { world, config } = scope;
+  const { config } = scope;
   const owner = ownerFor(c.get("principal"), asked);
   const checked = checkName(name);
   if (!checked.ok) throw invalidField(checked.problem.field, checked.problem.rule);
@@ -72,7 +72,7 @@ async function create(
   const terms = await termsOf(scope);
   const command = { owner, name, spec, ttlMs, machineUid: null };
 
-  const work = createResource({ ...scope, newUid: world.newUid, terms }, command);
+  const work = createResource({ ...scope, terms }, command);
   keepAlive(c, work);
   const result = await work;
   if (!result.ok) throw problemOf(result.refusal);

@@ -8,7 +8,7 @@ import { deleteResource } from "../../lifecycle/delete-resource.ts";
 import { isLiveResource, RESOURCE_KINDS, resourceStatus, type ResourceKind } from "../../machine/resource.ts";
 import { keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
-import { ownerFor } from "../machines/whose.ts";
+import { ownerFor } from "../machines/owner.ts";
 import { ownerQuery } from "../machines/shapes.ts";
 import { json, problems } from "../openapi.ts";
 import { metaOf, paging } from "../schemas.ts";
@@ -16,7 +16,7 @@ import { actionRoutes } from "./actions.ts";
 import { shown, wrapped } from "./answers.ts";
 import { createResourceRoutes } from "./create.ts";
 import { manyOf, oneOf, PLURALS } from "./json.ts";
-import { findResource, noSuch, refIn } from "./whose.ts";
+import { findResource, noSuch, refIn } from "./owner.ts";
 
 const WORDS: Readonly<Record<ResourceKind, string>> = { firewall: "firewall", network: "network", ssh_key: "SSH key" };
 const params = z.object({ ref: z.string() });

@@ -1,27 +1,7 @@
-/**
- * The use cases of a machine's life: create, look, destroy. Each writes down what it is about to do, does it, and writes
- * down what came of it, so that whatever is cut off in between can be taken up by the next call or the next sweep.
- * They know the driver contract and the store, never a cloud and never HTTP.
- */
-import type { Driver, DriverError, DriverErrorCode } from "../driver/driver.ts";
-import type { Capabilities } from "../driver/capabilities.ts";
-import type { MachineRow } from "../machine/machine.ts";
-import type { Rules } from "../machine/decide.ts";
+/** How use cases say no: a value with a code, because the caller decides what follows and the edge decides how to say it. */
+import { DriverError, type DriverErrorCode } from "../driver/driver.ts";
+import type { Candidate } from "../machine/spec.ts";
 import type { Problem } from "../machine/validation.ts";
-import type { TriedCandidate } from "./candidates.ts";
-import type { Store } from "../store/store.ts";
-
-/** What every use case works with. */
-export interface Deps {
-  readonly store: Store;
-  readonly driver: Driver;
-  readonly capabilities: Capabilities;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  readonly rules: Rules;
-  /** Fingerprint of the provider credential in use. */
-  readonly credential: () => Promise<string>;
-}
 
 export type RefusalCode =
   | "invalid_input"
@@ -40,7 +20,14 @@ export type RefusalCode =
   | "creates_off"
   | "installation_changed";
 
-/** Why a use case did not do what it was asked: a value, because the edge decides how to say it. */
+/** What became of a pair of server type and region at a create. */
+export interface TriedCandidate extends Candidate {
+  readonly outcome: "chosen" | "capacity" | "not_tried";
+  /** The provider's own words; null where it had none. */
+  readonly reason: string | null;
+}
+
+/** Why a use case did not do what it was asked. */
 export interface Refusal {
   readonly code: RefusalCode;
   /** What happened, in a sentence for people. */
@@ -60,23 +47,26 @@ export const IDENTITY_MISMATCH: Refusal = {
   next: "Have an admin compare the server's labels with the row; the server was left alone.",
 };
 
-/**
- * Whether what the provider does not show of a row is gone. Under another credential than the one it was made under the provider
- * may be looking into another project.
- */
-export const mayConclude = async (
-  { credential }: Pick<Deps, "credential">,
-  row: Pick<MachineRow, "credential">,
-): Promise<boolean> => row.credential === (await credential());
+/** What a use case answers: what it was asked for, or why not. */
+export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal };
 
-/** Rows of a machine that is seen belong to the credential in use, and with it all that were made under the same one. */
-export async function adoptCredential(
-  { store, credential }: Pick<Deps, "store" | "credential">,
-  seen: readonly Pick<MachineRow, "credential">[],
-): Promise<void> {
-  const current = await credential();
-  const others = new Set(seen.map((row) => row.credential).filter((one) => one !== current));
-  await store.machines.adoptCredential([...others], current);
+export const done = <T>(value: T): Outcome<T> => ({ ok: true, value });
+export const refused = (refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } => ({
+  ok: false,
+  refusal,
+});
+
+/** Turns a driver's failure into what `then` makes of it; any other failure is nobody's to handle and surfaces. */
+export async function onDriverError<T>(
+  act: () => Promise<T>,
+  then: (error: DriverError) => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof DriverError) return then(error);
+    throw error;
+  }
 }
 
 const DEFAULT_RETRY_SECONDS = 5;
@@ -117,12 +107,3 @@ export function refusalOf(error: DriverError): Refusal {
     ...(error.problem ? { problem: error.problem } : {}),
   };
 }
-
-export const LONGEST_BACK_OFF_MS = 15 * 60_000;
-
-/**
- * How long to leave a machine alone after one more failure, `attempts` of them before: longer than a tick from the first on, so
- * that others come first, and a quarter of an hour at most.
- */
-export const backOffMs = (attempts: number): number =>
-  Math.min(90_000 * 2 ** Math.min(attempts, 10), LONGEST_BACK_OFF_MS);

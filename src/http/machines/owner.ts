@@ -1,7 +1,7 @@
 import type { Principal } from "../../auth/principal.ts";
 import type { MachineRow } from "../../machine/machine.ts";
 import { idOf, type Ref } from "../../machine/name.ts";
-import type { Scope } from "../../world.ts";
+import type { Scope } from "../../invocation.ts";
 import { HttpProblem } from "../problem.ts";
 
 /** Whose machines a call is about: the caller's own, or for an admin those of the owner it names. */

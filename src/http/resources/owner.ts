@@ -2,8 +2,8 @@ import type { Principal } from "../../auth/principal.ts";
 import { isLive, type MachineRow } from "../../machine/machine.ts";
 import { parseRef, type Ref } from "../../machine/name.ts";
 import { parseResourceRef, type ResourceKind, type ResourceRow } from "../../machine/resource.ts";
-import type { Scope } from "../../world.ts";
-import { ownerFor } from "../machines/whose.ts";
+import type { Scope } from "../../invocation.ts";
+import { ownerFor } from "../machines/owner.ts";
 import { HttpProblem, invalidField } from "../problem.ts";
 import { PLURALS } from "./json.ts";
 

@@ -1,0 +1,101 @@
+import { sha256Hex } from "./auth/hash.ts";
+import type { Config, SweepConfig } from "./config.ts";
+import type { Context, RequestContext } from "./lifecycle/context.ts";
+import type { createProviders } from "./providers.ts";
+import type { Meter } from "./reaper/budget.ts";
+import type { SweepContext } from "./reaper/phase.ts";
+import { logLines, type SweepOrder, type SweepReport } from "./reaper/report.ts";
+import { sweep } from "./reaper/sweep.ts";
+import type { Runtime } from "./runtime.ts";
+import { openStore, type Store, type StoreMode } from "./store/store.ts";
+
+/** One invocation of the Worker. Whatever it sends out is counted on one meter, because a plan limits the whole of it. */
+export interface Invocation {
+  readonly runtime: Runtime;
+  readonly meter: Meter;
+  readonly openStore: (mode?: StoreMode) => Store;
+  readonly openProvider: (config: SweepConfig) => Pick<Context, "driver" | "capabilities" | "provider" | "credential">;
+}
+
+export function openInvocation(
+  runtime: Runtime,
+  openProvider: ReturnType<typeof createProviders>,
+  db: D1Database,
+): Invocation {
+  const meter = { fetches: 0, statements: 0 };
+  const fetch: Runtime["fetch"] = (input, init) => {
+    meter.fetches += 1;
+    return runtime.fetch(input, init);
+  };
+  return {
+    runtime,
+    meter,
+    openStore: (mode) => openStore(db, (count) => (meter.statements += count), mode),
+    openProvider: (config) => ({
+      ...openProvider(config, { now: runtime.now, fetch }),
+      provider: config.provider,
+      credential: fingerprint(config),
+    }),
+  };
+}
+
+/** A fingerprint of the provider credential, worked out once. */
+function fingerprint({ hcloudToken }: SweepConfig): () => Promise<string> {
+  let known: Promise<string> | undefined;
+  return () => (known ??= sha256Hex(hcloudToken).then((hash) => hash.slice(0, 16)));
+}
+
+/** What one request works with. */
+export interface Scope extends RequestContext {
+  readonly runtime: Runtime;
+  readonly config: Config;
+  readonly meter: Meter;
+  /** Runs a sweep within this invocation, on its meter; null when another is running. */
+  readonly sweep: (order: SweepOrder) => Promise<SweepReport | null>;
+}
+
+/** Opens what a request works with. */
+export function openRequest(invocation: Invocation, config: Config, requestId: string): Scope {
+  const { runtime, meter } = invocation;
+  const { installations, maxAgeMs, graceMs, launchDeadlineMs, defaultTtlMs, creates } = config;
+  return {
+    ...invocation.openProvider(config),
+    store: invocation.openStore(),
+    now: runtime.now,
+    newUid: runtime.newUid,
+    sleep: runtime.sleep,
+    requestId,
+    runtime,
+    config,
+    meter,
+    sweep: (order) => runSweep(runtime, openSweep(invocation, config, runtime.now()), order),
+    rules: { installations, maxAgeMs, graceMs, launchDeadlineMs, defaultTtlMs, creates },
+  };
+}
+
+/** Opens what a sweep works with; `now` is the time that its rules go by. */
+export function openSweep(invocation: Invocation, config: SweepConfig, now: number): SweepContext {
+  const { runtime, meter, openStore: storeOf } = invocation;
+  const { installations, maxAgeMs, graceMs, launchDeadlineMs, plan } = config;
+  return {
+    ...invocation.openProvider(config),
+    openStore: storeOf,
+    rules: { installations, maxAgeMs, graceMs, launchDeadlineMs },
+    now: () => now,
+    wallNow: runtime.now,
+    newUid: runtime.newUid,
+    meter,
+    plan,
+  };
+}
+
+/** Runs one sweep and logs it, whoever started it; null when another is running. A dry run is told to its caller alone. */
+export async function runSweep(
+  { log }: Runtime,
+  context: SweepContext,
+  order: SweepOrder,
+): Promise<SweepReport | null> {
+  const report = await sweep(context, order);
+  if (report !== null && !order.dryRun) for (const line of logLines(report)) log(line);
+  return report;
+}

@@ -1,0 +1,39 @@
+/**
+ * The use cases of a machine's life: create, look, destroy. Each writes down what it is about to do, does it, and writes
+ * down what came of it, so that whatever is cut off in between can be taken up by the next call or the next sweep.
+ * They know the driver contract and the store, never a cloud and never HTTP.
+ */
+import type { Capabilities } from "../driver/capabilities.ts";
+import type { Driver } from "../driver/driver.ts";
+import type { Rules } from "../machine/rules.ts";
+import type { Store } from "../store/store.ts";
+
+/** What every use case works with, in a request and in a sweep alike. */
+export interface Context {
+  readonly store: Store;
+  readonly driver: Driver;
+  readonly capabilities: Capabilities;
+  /** The provider's name, as rows have it. */
+  readonly provider: string;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly newUid: () => string;
+  readonly rules: Rules;
+  /** Fingerprint of the provider credential in use. */
+  readonly credential: () => Promise<string>;
+}
+
+/** What a create goes by besides. */
+export interface LendingRules extends Rules {
+  readonly defaultTtlMs: number;
+  /** False while an admin holds the brake. */
+  readonly creates: boolean;
+}
+
+/** What the use cases of a request work with. */
+export interface RequestContext extends Context {
+  readonly requestId: string;
+  readonly rules: LendingRules;
+  /** Lets that many milliseconds pass. */
+  readonly sleep: (milliseconds: number) => Promise<void>;
+}

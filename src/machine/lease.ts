@@ -1,0 +1,39 @@
+import { labelTime } from "./age.ts";
+import { LABEL } from "./labels.ts";
+import type { Labels, Machine, MachineRow } from "./machine.ts";
+import type { Rules } from "./rules.ts";
+
+/**
+ * When a machine with a row ends: the later of row and label, within what was promised at most. A label that this row wrote, while
+ * it has moved on, is no promise of its own; any other was written by a row that knew more.
+ */
+export function endOf(row: MachineRow, machine: Machine | null): number {
+  const label = machine && labelTime(machine.labels, LABEL.expires);
+  const isOwn = [row.labelExpiresAt ?? 0, ...row.labelsSent].some((end) => label === wholeSeconds(end));
+  const isBehind = row.labelExpiresAt !== null && row.labelExpiresAt !== row.expiresAt && (label === null || isOwn);
+  return isBehind ? row.expiresAt : Math.min(Math.max(row.expiresAt, label ?? 0), row.maxUntil);
+}
+
+const wholeSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000) * 1000;
+
+const LONGEST_LABEL_PROMISE_MS = 30 * 86_400_000;
+
+/** The end that a machine's labels tell, within what they may promise; null where they tell none. */
+export function labelEnd(machine: Machine, created: number, rules: Rules): number | null {
+  const expires = labelTime(machine.labels, LABEL.expires);
+  return expires === null ? null : Math.min(expires, promisedMax(machine.labels, created, rules));
+}
+
+/** What a machine without a row was promised at most: its label, if that can be believed, else `MAX_AGE`. */
+export function promisedMax(labels: Labels, created: number, rules: Pick<Rules, "maxAgeMs">): number {
+  const max = labelTime(labels, LABEL.max);
+  const isBelievable = max !== null && max > created && max - created <= LONGEST_LABEL_PROMISE_MS;
+  return isBelievable ? max : created + rules.maxAgeMs;
+}
+
+/** Whether a create has had its time, counted from its last try. */
+export const isLaunchOver = (
+  row: MachineRow,
+  now: number,
+  { launchDeadlineMs }: Pick<Rules, "launchDeadlineMs">,
+): boolean => now > (row.triedAt ?? row.requestedAt) + launchDeadlineMs;
