@@ -1,3 +1,4 @@
+import type { Attachments, Machine, MachineRow } from "./machine.ts";
 import type { Ref } from "./name.ts";
 import type { ResourceKind, ResourceSpec } from "./resource.ts";
 
@@ -12,3 +13,18 @@ export type Attachment = {
 export const MOST_ATTACHED: Readonly<Record<ResourceKind, number>> = { firewall: 5, network: 3, ssh_key: 10 };
 /** Each is a call or two and three statements of its own, and a free plan's invocation may make fifty of either. */
 export const MOST_MADE_WITH = 5;
+
+/** Whether a machine is seen without one that it was made with; what cannot be read is not missing. */
+export const isWithout = (
+  { attachments }: Pick<MachineRow, "attachments">,
+  { attached }: Pick<Machine, "attached">,
+  what: keyof Attachments,
+): boolean =>
+  attachments !== null && attached !== null && !attachments[what].every((id) => attached[what].includes(id));
+
+/** Whether a machine is seen with all that it was made with. */
+export const isComplete = (row: MachineRow, machine: Machine): boolean =>
+  row.attachments !== null &&
+  machine.attached !== null &&
+  !isWithout(row, machine, "firewallIds") &&
+  !isWithout(row, machine, "networkIds");

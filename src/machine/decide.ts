@@ -1,99 +1,99 @@
 import { creationTime } from "./age.ts";
+import { isWithout } from "./attachment.ts";
 import { uidIn } from "./labels.ts";
-import { endOf, isLaunchOver, labelEnd } from "./lease.ts";
+import { endOf, isAtItsBeginning, isLaunchOver, labelEnd } from "./lease.ts";
 import { isLive, type Machine, type MachineRow } from "./machine.ts";
 import { isOurs, isSame } from "./ownership.ts";
+import type { Reason } from "./reason.ts";
 import { isSecondLook, type Rules } from "./rules.ts";
-
-export type Reason =
-  | "foreign"
-  | "provider_protected"
-  | "dying"
-  | "identity_mismatch"
-  | "unreadable"
-  | "late_landing"
-  | "requested"
-  | "expired"
-  | "launch_failed"
-  | "attach_failed"
-  | "live"
-  | "max_age"
-  | "young"
-  | "no_row"
-  | "unknown_age";
+import { present, type Absent, type Present, type Sighting } from "./sighting.ts";
 
 export interface Verdict {
-  /** `disown` gives the row up and leaves the machine alone. */
-  readonly act: "keep" | "destroy" | "disown";
+  /**
+   * `close` ends a row whose machine is not there. `disown` gives the row up and leaves the machine alone. `adopt` gives the machine
+   * a row of its own.
+   */
+  readonly act: "keep" | "destroy" | "close" | "disown" | "adopt";
   readonly reason: Reason;
   /** Somebody should look: mayfly wanted to act and could not, or does not know what it sees. */
   readonly alert: boolean;
 }
 
 /**
- * The one decision that every deleting path and the dry run share; `docs/decide.md` is its table. First rule that fits
- * wins.
+ * The one decision that every path shares, the dry run included; `docs/decide.md` is its table, line by line. The first line that
+ * fits wins: what a machine is comes before what its row says, an owner's word before an end, an end before a failed beginning.
  *
- * `machine` is a fresh read. `row` is the row its uid label names, else the live row at its provider id, else null.
+ * `row` is the live row at the machine's provider id, else the row that its uid label names, else null.
  */
-export function decide(row: MachineRow | null, machine: Machine, now: number, rules: Rules): Verdict {
-  const verdict = judge(row, machine, now, rules);
-  return verdict.act === "destroy" && machine.deleteProtected ? alert("provider_protected") : verdict;
+export function decide(row: MachineRow | null, sighting: Sighting, now: number, rules: Rules): Verdict {
+  if (sighting.seen !== "present")
+    return row === null || sighting.seen === "unknown" ? keep("not_seen") : judgeAbsent(row, sighting, now, rules);
+  const verdict = judge(row, sighting, now, rules);
+  return verdict.act === "destroy" && sighting.machine.deleteProtected ? alert("provider_protected") : verdict;
 }
 
-function judge(row: MachineRow | null, machine: Machine, now: number, rules: Rules): Verdict {
+/** So long after it agreed to delete a machine, a provider that still shows it alive has not done so. */
+const DELETE_MS = 60_000;
+
+function judge(row: MachineRow | null, { machine, isInventory }: Present, now: number, rules: Rules): Verdict {
   const ours = isOurs(machine, rules.installations);
+  const known = row !== null && isLive(row) ? row : null;
   if (row === null && !ours) return keep("foreign");
   if (ours && machine.status === "deleting") return keep("dying");
-  if (row !== null && !machine.hasLabels) return alert("unreadable");
-  if (row !== null && isLive(row) && row.providerId === machine.providerId && !isSame(row, machine))
-    return isSecondLook(row.mismatchedSince, now)
+  if (known?.deleteAcceptedAt && now - known.deleteAcceptedAt <= DELETE_MS) return keep("dying");
+  if (!machine.hasLabels) return alert("unreadable");
+  if (known?.providerId === machine.providerId && !isSame(known, machine))
+    return isSecondLook(known.mismatchedSince, now)
       ? { ...alert("identity_mismatch"), act: "disown" }
       : alert("identity_mismatch");
   if (!ours) return keep("foreign");
-  if (row === null || row.phase === "disowned") return judgeByLabels(machine, now, rules);
-  if (!isLive(row)) return destroy("late_landing");
+  if (row === null || row.phase === "disowned") return judgeRowless(machine, isInventory, now, rules);
+  if (known === null) return destroy("late_landing");
+  if (isInventory && known.providerId !== null && known.providerId !== machine.providerId)
+    return { ...alert("duplicate"), act: "adopt" };
+  return judgeLive(known, machine, now, rules);
+}
+
+function judgeLive(row: MachineRow, machine: Machine, now: number, rules: Rules): Verdict {
   if (row.destroyRequestedAt !== null) return destroy("requested");
   if (row.phase === "destroying") return destroy(DECIDED.find((one) => one === row.reason) ?? "expired");
   if (now >= endOf(row, machine)) return destroy("expired");
   if (!isAtItsBeginning(row, machine, now, rules)) return keep("live");
-  if (row.status === "creating" && machine.status !== "running" && isLaunchOver(row, now, rules))
-    return destroy("launch_failed");
-  if (machine.status === "running" && lacks(row, machine, now, rules)) return destroy("attach_failed");
-  return keep("live");
+  const isLate = isLaunchOver(row, now, rules);
+  if (row.status === "creating" && machine.status !== "running" && isLate) return destroy("launch_failed");
+  if (machine.status !== "running") return keep("live");
+  const isFirewallLate = now - (row.createdAt ?? row.requestedAt) > FIREWALL_MS;
+  const isBare = (isFirewallLate && isWithout(row, machine, "firewallIds")) || (isLate && isWithout(row, machine, "networkIds"));
+  return isBare ? destroy("attach_failed") : keep("live");
 }
-
-/** So long after its launch deadline a machine that nobody has judged is left to its lease. */
-const JUDGED_MS = 3_600_000;
-
-/** Whether what a row says of a machine's beginning may be believed: it is no old story, and the row has not been set back. */
-const isAtItsBeginning = (row: MachineRow, machine: Machine, now: number, { launchDeadlineMs }: Rules): boolean =>
-  now <= (row.triedAt ?? row.requestedAt) + launchDeadlineMs + JUDGED_MS && endOf(row, machine) <= row.expiresAt;
 
 /** What was decided over a live machine before its end, and is still to be brought about. */
 const DECIDED = ["launch_failed", "attach_failed"] as const;
 /** A firewall is on a machine from its creation on, applied or still to be; so long after it one that is not will not come. */
 const FIREWALL_MS = 2 * 60_000;
 
-/** Whether a machine is without a firewall or a network that it was made with, and nothing more is to be expected. */
-function lacks(row: MachineRow, { attached }: Machine, now: number, rules: Rules): boolean {
-  const { attachments } = row;
-  if (attachments === null || attached === null) return false;
-  const isOpen = !hasAll(attachments.firewallIds, attached.firewallIds);
-  const isApart = !hasAll(attachments.networkIds, attached.networkIds);
-  return (
-    (isOpen && now - (row.createdAt ?? row.requestedAt) > FIREWALL_MS) || (isApart && isLaunchOver(row, now, rules))
-  );
+function judgeRowless(machine: Machine, isInventory: boolean, now: number, rules: Rules): Verdict {
+  const created = creationTime(machine);
+  const isNobodys = isInventory && uidIn(machine.labels) === "";
+  if (created === null) return isNobodys ? alert("unattributed") : { ...keep("unknown_age"), act: isInventory ? "adopt" : "keep" };
+  const age = now - created;
+  const end = labelEnd(machine, created, rules);
+  if (age > rules.maxAgeMs && (end === null || now >= end)) return destroy("max_age");
+  if (age < rules.graceMs) return keep("young");
+  // Nobody could ever say whose it is; `MAX_AGE` ends it all the same.
+  return isNobodys ? alert("unattributed") : { ...keep("no_row"), act: isInventory ? "adopt" : "keep" };
 }
 
-const hasAll = (these: readonly string[], those: readonly string[]): boolean => these.every((id) => those.includes(id));
-
-/** Whether a machine is seen with all that it was made with. */
-export const isComplete = ({ attachments }: MachineRow, machine: Machine): boolean =>
-  attachments !== null &&
-  machine.attached !== null &&
-  hasAll(attachments.firewallIds, machine.attached.firewallIds) &&
-  hasAll(attachments.networkIds, machine.attached.networkIds);
+function judgeAbsent(row: MachineRow, { by, doubt }: Absent, now: number, rules: Rules): Verdict {
+  if (!isLive(row)) return keep("not_seen");
+  if (doubt === "other_credential") return alert("other_credential");
+  if (by === "id" && (row.phase === "destroying" || now >= endOf(row, null))) return close("gone");
+  if (doubt !== null) return keep(doubt);
+  if (!isSecondLook(row.missingSince, now)) return keep("not_seen");
+  if (by === "id") return close("lost");
+  const isNeverSeen = by === "name" && row.providerId === null && isLaunchOver(row, now, rules);
+  return isNeverSeen ? close("never_seen") : keep("not_seen");
+}
 
 /** An hour past the end that a label tells, a machine is overdue even where no row can be asked. */
 const OVERDUE_MS = 3_600_000;
@@ -103,7 +103,7 @@ const OVERDUE_MS = 3_600_000;
  * let machines live for ever, and no reason to end one early.
  */
 export function decideBlind(machine: Machine, now: number, rules: Rules): Verdict {
-  const verdict = decide(null, machine, now, rules);
+  const verdict = decide(null, present(machine), now, rules);
   if (verdict.reason !== "no_row" && verdict.reason !== "young") return verdict;
   const created = creationTime(machine);
   const end = created === null ? null : labelEnd(machine, created, rules);
@@ -111,38 +111,7 @@ export function decideBlind(machine: Machine, now: number, rules: Rules): Verdic
   return machine.deleteProtected ? alert("provider_protected") : destroy("expired");
 }
 
-function judgeByLabels(machine: Machine, now: number, rules: Rules): Verdict {
-  const created = creationTime(machine);
-  if (created === null) return keep("unknown_age");
-  const age = now - created;
-  const end = labelEnd(machine, created, rules);
-  if (age > rules.maxAgeMs && (end === null || now >= end)) return destroy("max_age");
-  return keep(age < rules.graceMs ? "young" : "no_row");
-}
-
-/**
- * The same decision where a reconcile meets a machine without a row of its own. It is never destroyed for that: it gets a row with its
- * labels' owner and lease, and dies by the one normal path. `row` is the row that its id or its uid label finds.
- */
-export function decideRowless(
-  row: MachineRow | null,
-  machine: Machine,
-  now: number,
-  rules: Rules,
-):
-  | Verdict
-  | { readonly act: "adopt"; readonly reason: "no_row" | "duplicate" | "unknown_age"; readonly alert: boolean } {
-  const isElsewhere = row !== null && isLive(row) && row.providerId !== null && row.providerId !== machine.providerId;
-  if (isElsewhere && isOurs(machine, rules.installations) && machine.status !== "deleting")
-    return { act: "adopt", reason: "duplicate", alert: true };
-  const verdict = decide(row, machine, now, rules);
-  // Nobody could ever say whose it is; `MAX_AGE` ends it all the same.
-  if (uidIn(machine.labels) === "") return verdict;
-  if (verdict.reason === "no_row") return { act: "adopt", reason: "no_row", alert: false };
-  if (verdict.reason === "unknown_age") return { act: "adopt", reason: "unknown_age", alert: false };
-  return verdict;
-}
-
 const keep = (reason: Reason): Verdict => ({ act: "keep", reason, alert: false });
 const alert = (reason: Reason): Verdict => ({ act: "keep", reason, alert: true });
 const destroy = (reason: Reason): Verdict => ({ act: "destroy", reason, alert: false });
+const close = (reason: Reason): Verdict => ({ act: "close", reason, alert: false });

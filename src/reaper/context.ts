@@ -3,10 +3,12 @@ import type { Context } from "../lifecycle/context.ts";
 import { StoreError } from "../store/db.ts";
 import type { SweepMemory } from "../store/lock.ts";
 import type { Store, StoreMode } from "../store/store.ts";
-import type { BlastCap } from "./blast-cap.ts";
-import type { Budget, Meter, Plan } from "./budget.ts";
+import type { DeathAllowance } from "./allowance.ts";
+import type { Meter, Plan } from "./budget.ts";
+import type { Pace } from "./pace.ts";
+import type { FailureReason } from "./report.ts";
 
-/** `now` is the tick's own time: every rule goes by it. Only the lock runs on wall time. */
+/** What a sweep is opened with. `now` is the tick's own time: every rule goes by it. Only the lock runs on wall time. */
 export interface SweepContext extends Omit<Context, "store"> {
   readonly openStore: (mode?: StoreMode) => Store;
   readonly wallNow: () => number;
@@ -17,13 +19,12 @@ export interface SweepContext extends Omit<Context, "store"> {
 /** What a phase works with. In a dry run driver and store only pretend to write, and nothing here knows the difference. */
 export interface PhaseContext extends Context {
   readonly plan: Plan;
-  readonly budget: Budget;
+  /** To be asked before each act that costs something. */
+  readonly pace: Pace;
+  /** To be asked before each death that may come early. */
+  readonly allowance: DeathAllowance;
   /** What this sweep knows of those before it, and leaves to the next. */
   readonly memory: SweepMemory;
-  /** To be asked before each death that may come early. */
-  readonly cap: BlastCap;
-  /** To be asked before each act: false once another sweep has taken over. */
-  readonly mayGoOn: () => Promise<boolean>;
 }
 
 /** Whether a refusal stays until a person acts at the provider (I1). */
@@ -34,8 +35,9 @@ export const needsSomebody = (error: unknown): boolean =>
 export const concernsAll = (error: unknown): error is DriverError =>
   error instanceof DriverError && ["unauthorized", "rate_limited"].includes(error.code);
 
-/** What to write down of a failure, whatever was thrown. */
-export function messageOf(error: unknown): string {
-  if (error instanceof StoreError) return error.hint;
-  return error instanceof Error ? error.message : "failed";
+/** What a report says of a failure, whatever was thrown: a word to go by, and a sentence for people. */
+export function failureOf(error: unknown): { readonly reason: FailureReason; readonly detail: string } {
+  if (error instanceof StoreError) return { reason: "store_unavailable", detail: error.hint };
+  if (error instanceof DriverError) return { reason: error.code, detail: error.message };
+  return { reason: "internal", detail: error instanceof Error ? error.message : "failed" };
 }

@@ -1,0 +1,211 @@
+/**
+ * Rows that are due, worked on batch by batch: select, look, decide, act, write.
+ *
+ *   expire   rows whose end has come, oldest end first; what failed before comes last
+ *   settle   rows of a create, a destroy or a label that is under way, those that nobody looked at for longest first
+ *
+ * One list by uid reads a batch again; what is to be concluded from absence is asked for by id. The intent is written before
+ * the first one dies, and claims the lease as it was read. A row closes when the provider has nothing of that id; where it has agreed to
+ * delete, settle proves it. What cannot be done backs off and stays in the set.
+ */
+import { isGone } from "../lifecycle/destroy.ts";
+import { adoptCredential } from "../lifecycle/credential.ts";
+import { tellLabel } from "../lifecycle/renew.ts";
+import { decide, type Verdict } from "../machine/decide.ts";
+import type { Machine, MachineRow } from "../machine/machine.ts";
+import { machineIn, UNKNOWN, type Sighting } from "../machine/sighting.ts";
+import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
+import { BATCH, listByUid, lookById, lookByName, sightingIn, type Listed } from "./look.ts";
+import type { StopReason } from "./pace.ts";
+import { itemOf, type Item, type PhaseResult, type SweepReason } from "./report.ts";
+import { writeCases } from "./write-cases.ts";
+
+/** What a batch still writes after its reads, however large it is. */
+const RECORDS = 9;
+
+/** Which rows a phase works on, and what it does with them besides. */
+export interface Queue {
+  readonly name: "expire" | "settle";
+  /** What a row that closes is called: settle only proves what was reported when it was begun. */
+  readonly closed: Item["outcome"];
+  /** Calls that one row may take beside its delete. */
+  readonly looks: number;
+}
+const EXPIRE: Queue = { name: "expire", closed: "destroyed", looks: 1 };
+const SETTLE: Queue = { name: "settle", closed: "settled", looks: 3 };
+
+/** What is to become of a row, and then what became of it. */
+export interface Case {
+  readonly row: MachineRow;
+  readonly sighting: Sighting;
+  /** `wait`: nothing can be done now. `label`: its label is behind and is to be written. */
+  readonly act: Verdict["act"] | "wait" | "label";
+  readonly outcome: Item["outcome"];
+  readonly reason: SweepReason;
+  readonly detail: string | null;
+}
+
+/** Destroys the machines of rows whose end has come, as far as the budget goes. */
+export async function expire(context: PhaseContext): Promise<PhaseResult> {
+  const items: Item[] = [];
+  let last: MachineRow | null = null;
+  for (;;) {
+    const rows: MachineRow[] = await context.store.work.due(context.now(), BATCH, last);
+    if (rows.length === 0) return { items, failure: null };
+    const { cases, failure } = await workOn(context, EXPIRE, rows);
+    items.push(...cases.map(toItem));
+    const isDone = rows.length < BATCH || cases.some(({ outcome }) => outcome === "remaining");
+    if (isDone || failure !== null) return { items, failure };
+    last = rows.at(-1) ?? null;
+  }
+}
+
+/**
+ * Follows creates and destroys to their end, and writes labels that are behind their lease. A machine whose beginning has failed is
+ * destroyed with the reason kept; a row whose machine never came is closed, tombstone and all.
+ */
+export async function settle(context: PhaseContext): Promise<PhaseResult> {
+  const rows = await context.store.work.unsettled(context.now(), BATCH);
+  if (rows.length === 0) return { items: [], failure: null };
+  // What is left of the provider's rate limit is for deletes, and these look.
+  const hasHeadroom = context.capabilities.hasHeadroom?.() !== false;
+  const stop = hasHeadroom ? await context.pace.stop({ fetches: 1, statements: RECORDS }) : "rate_limit";
+  if (stop !== null) return { items: rows.map((row) => toItem(remaining(row, stop))), failure: null };
+  const { cases, failure } = await workOn(context, SETTLE, rows);
+  return { items: cases.map(toItem), failure };
+}
+
+async function workOn(
+  context: PhaseContext,
+  queue: Queue,
+  rows: readonly MachineRow[],
+): Promise<{ cases: readonly Case[]; failure: string | null }> {
+  const listed = await listByUid(context, rows);
+  const judged = await judgeAll(context, queue, rows, listed);
+  const acted = await actAll(context, await claim(context, judged));
+  const cases = await proveGone(context, acted);
+  await writeCases(context, queue, cases, listed.failure === null);
+  return { cases, failure: listed.failure ?? context.pace.refusal };
+}
+
+/** Looks at every row's machine and decides, as far as the budget can also pay for what is decided. */
+async function judgeAll(context: PhaseContext, queue: Queue, rows: readonly MachineRow[], listed: Listed): Promise<Case[]> {
+  const cases: Case[] = [];
+  let planned = 0;
+  for (const row of rows) {
+    const stop = await context.pace.stop({ fetches: planned + queue.looks + 1, statements: RECORDS });
+    if (stop !== null) {
+      cases.push(remaining(row, stop));
+      continue;
+    }
+    try {
+      const one = await judge(context, queue, row, await look(context, queue, row, listed));
+      planned += one.act === "destroy" ? 1 : one.act === "label" ? 2 : 0;
+      cases.push(one);
+    } catch (error) {
+      cases.push(failed(context, { row, sighting: UNKNOWN }, error));
+    }
+  }
+  return cases;
+}
+
+/** A deletion that was agreed to, and an end that has come, are asked for by id; else the list must do. */
+async function look(context: PhaseContext, { name }: Queue, row: MachineRow, listed: Listed): Promise<Sighting> {
+  const sighting = await sightingIn(context, row, listed);
+  const { providerId, deleteAcceptedAt } = row;
+  if (providerId === null) return lookByName(context, row, sighting);
+  const isListed = sighting.seen === "present" && deleteAcceptedAt === null;
+  const isAsked = name === "expire" || deleteAcceptedAt !== null;
+  return isAsked && !isListed ? lookById(context, row, providerId) : sighting;
+}
+
+async function judge(context: PhaseContext, queue: Queue, row: MachineRow, sighting: Sighting): Promise<Case> {
+  const { act, reason, alert } = decide(row, sighting, context.now(), context.rules);
+  const one = { row, sighting, act, reason, detail: null };
+  const machine = machineIn(sighting);
+  if (act === "destroy" && machine && !(await context.allowance.take({ reason }, row, machine)))
+    return { ...one, act: "wait", reason: "held", outcome: "alert" };
+  if (act === "destroy") return { ...one, outcome: "destroyed" };
+  if (act === "close") return { ...one, outcome: queue.closed };
+  if (alert) return { ...one, outcome: "alert" };
+  if (queue.name === "expire" || reason !== "live") return { ...one, outcome: "kept" };
+  const isBehind = row.phase === "active" && row.labelExpiresAt !== row.expiresAt;
+  return { ...one, outcome: "settled", act: isBehind ? "label" : act };
+}
+
+/** Writes down the intent to destroy. What was renewed between the look and the claim is kept: the renewal won. */
+async function claim({ store, credential, now }: PhaseContext, cases: readonly Case[]): Promise<Case[]> {
+  const doomed = cases.filter(isDoomed);
+  await adoptCredential(
+    { store, credential },
+    doomed.map(({ row }) => row),
+  );
+  const dooms = doomed.map(({ row, reason }) => ({
+    uid: row.uid,
+    reason,
+    expiresAt: row.expiresAt,
+    lacking: reason === "attach_failed" ? row.attachments : null,
+  }));
+  const won = await store.endings.claimDestroy(dooms, now());
+  return cases.map((one) =>
+    isDoomed(one) && !won.has(one.row.uid) ? { ...one, act: "keep", outcome: "kept", reason: "live" } : one,
+  );
+}
+
+/** Carries out what was decided; each failure is its own (I8), save those that would meet all. */
+async function actAll(context: PhaseContext, cases: readonly Case[]): Promise<Case[]> {
+  const acted: Case[] = [];
+  for (const one of cases) acted.push(await act(context, one));
+  return acted;
+}
+
+async function act(context: PhaseContext, one: Case): Promise<Case> {
+  if (!isDoomed(one) && one.act !== "label") return one;
+  const stop = await context.pace.stop({ fetches: one.act === "label" ? 2 : 1, statements: RECORDS - 1 });
+  if (stop !== null) return remaining(one.row, stop);
+  if (!isDoomed(one)) {
+    if ((await tellLabel(context, one.row)) === "told") return { ...one, reason: "label" };
+    return { ...one, act: "wait", outcome: "error", reason: "label_behind" };
+  }
+  try {
+    await context.driver.destroy(one.machine.providerId);
+    return one;
+  } catch (error) {
+    return failed(context, one, error);
+  }
+}
+
+/** Looks once more, as far as the budget goes: what is not there any more can close; the rest settle proves later (P51). */
+async function proveGone(context: PhaseContext, cases: readonly Case[]): Promise<Case[]> {
+  const proven: Case[] = [];
+  for (const one of cases) {
+    const mayLook = isDoomed(one) && (await context.pace.stop({ fetches: 1, statements: RECORDS - 1 })) === null;
+    const isOver = mayLook && (await isGone(context.driver, one.machine.providerId));
+    proven.push(isOver ? { ...one, act: "close" } : one);
+  }
+  return proven;
+}
+
+/** One whose machine is to be destroyed, or was. */
+export const isDoomed = (one: Case): one is Case & { machine: Machine } => one.act === "destroy" && "machine" in one;
+
+const remaining = (row: MachineRow, reason: StopReason): Case => ({
+  row,
+  sighting: UNKNOWN,
+  act: "wait",
+  outcome: "remaining",
+  reason,
+  detail: null,
+});
+
+/** A failure of one; where it would meet every other too, nothing more is begun. */
+function failed(context: PhaseContext, { row, sighting }: Pick<Case, "row" | "sighting">, error: unknown): Case {
+  const failure = failureOf(error);
+  if (concernsAll(error)) context.pace.refuse(failure.detail);
+  return { row, sighting, act: "wait", outcome: needsSomebody(error) ? "alert" : "error", ...failure };
+}
+
+const toItem = ({ row, sighting, outcome, reason, detail }: Case): Item => ({
+  ...itemOf(row, outcome, reason, detail),
+  providerId: row.providerId ?? machineIn(sighting)?.providerId ?? null,
+});

@@ -1,0 +1,39 @@
+import { budgetOf, type Meter, type Share } from "./budget.ts";
+
+/** Why a phase had to leave something to the next sweep. */
+export type StopReason = "budget" | "lock_lost" | "provider_refused";
+
+/** How far a phase may go: its budget, the lock, and what the provider refuses to everybody. */
+export interface Pace {
+  /** How many machines are worth listing: more could not be judged anyway. */
+  readonly listed: number;
+  /** Whether the budget has room for that. */
+  affords(cost: Share): boolean;
+  /** Why nothing that costs so much may be begun any more; null while it may. Holds on to the lock. */
+  stop(cost: Share): Promise<StopReason | null>;
+  /** The provider refuses whatever comes: nothing more is begun. The first sentence stays. */
+  refuse(failure: string): void;
+  /** What the provider refused to everybody; null while it did not. */
+  readonly refusal: string | null;
+}
+
+/** `holdLock` renews the lock when it must be, and answers false once another sweep has it. */
+export function createPace(meter: Meter, limit: Share, holdLock: () => Promise<boolean>): Pace {
+  const budget = budgetOf(meter, limit);
+  let refusal: string | null = null;
+  return {
+    listed: budget.listed,
+    affords: budget.allows,
+    async stop(cost) {
+      if (refusal !== null) return "provider_refused";
+      if (!budget.allows(cost)) return "budget";
+      return (await holdLock()) ? null : "lock_lost";
+    },
+    refuse(failure) {
+      refusal ??= failure;
+    },
+    get refusal() {
+      return refusal;
+    },
+  };
+}
