@@ -75,7 +75,7 @@ async function repeat(deps: ResourceDeps, row: MachineRow, command: CreateComman
   // A row that was lost and found again does not know what was asked for.
   if (row.specSha256 !== "" && row.specSha256 !== command.specSha256) return refused(specMismatch(row.name));
   const now = deps.now();
-  const mayTry = row.phase === "requested" && (await deps.store.work.claimCreate(row.uid, now, now + TRY_MS));
+  const mayTry = row.phase === "requested" && (await deps.store.work.claimTry(row.uid, now, now + TRY_MS));
   // The try goes out under the credential of now, whatever the one before did.
   const retried = { ...row, credential: deps.terms.credential };
   return mayTry ? attempt(deps, retried, command, true) : done(row, false);

@@ -48,7 +48,7 @@ export async function deleteClaimed(
     done.filter(({ act }) => act === "close").map(({ row, reason }) => ({ uid: row.uid, reason })),
     now,
   );
-  await resources.putOff(
+  await resources.postpone(
     done.filter(({ act }) => act === "put_off").map((one) => toTry(one, now)),
     now,
   );

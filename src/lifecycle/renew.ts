@@ -72,7 +72,7 @@ export async function learnEnds<Seen extends { readonly row: MachineRow; readonl
   seen: readonly Seen[],
 ): Promise<readonly Seen[]> {
   const later = seen.filter(({ row, machine }) => endOf(row, machine) > row.expiresAt);
-  await leases.promise(
+  await leases.learnEnds(
     later.map(({ row, machine }) => ({ uid: row.uid, from: row.expiresAt, to: endOf(row, machine) })),
   );
   return later;

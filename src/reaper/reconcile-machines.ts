@@ -7,7 +7,7 @@ import { learnEnds } from "../lifecycle/renew.ts";
 import { decideRowless } from "../machine/decide.ts";
 import { isSame, ourSelector } from "../machine/ownership.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
-import type { Found } from "../store/machine-inventory.ts";
+import type { OrphanMachine } from "../store/machine-inventory.ts";
 import type { Progress, Walk } from "../store/lock.ts";
 import { concernsAll, messageOf, needsSomebody, type PhaseContext } from "./phase.ts";
 import { isHopeless } from "./reconcile-rows.ts";
@@ -81,7 +81,7 @@ async function settleRowless(
   const { store, rules } = deps;
   const now = deps.now();
   const adoption = { ...deps, credential: await deps.credential(), now };
-  const found: Found[] = [];
+  const found: OrphanMachine[] = [];
   let isDone = true;
   for (const machine of machines) {
     const row = rows.get(machine.providerId) ?? null;
@@ -106,7 +106,7 @@ async function settleRowless(
   }
   if (found.length === 0) return isDone;
   const hadRows = (await store.inventory.countLive()) > 0;
-  const adopted = await store.inventory.adoptFound(found, now);
+  const adopted = await store.inventory.adoptOrphans(found, now);
   for (const { uid, machine } of found) {
     if (!adopted.has(uid)) continue;
     items.push({ uid, providerId: machine.providerId, outcome: "settled", reason: "adopted" });

@@ -82,8 +82,7 @@ export async function reconcileRows(
       }
     }
   }
-  await store.inventory.note(
-    "missing",
+  await store.inventory.markMissing(
     newly.map(({ uid }) => uid),
     now,
   );
@@ -104,6 +103,6 @@ async function isLost({ driver, store, now }: PhaseContext, row: MachineRow): Pr
   else if (!machine.hasLabels) return false;
   else if (isSecondLook(row.mismatchedSince, now()))
     await store.endings.disown([{ uid: row.uid, reason: "identity_mismatch" }], now());
-  else await store.inventory.note("mismatched", [row.uid], now());
+  else await store.inventory.markMismatched([row.uid], now());
   return false;
 }

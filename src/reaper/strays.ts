@@ -13,7 +13,7 @@ import {
   type ResourceRow,
   type ResourceSpec,
 } from "../machine/resource.ts";
-import type { Leftover } from "../store/resource-endings.ts";
+import type { OrphanResource } from "../store/resource-endings.ts";
 import type { PhaseContext } from "./phase.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
@@ -68,10 +68,10 @@ async function noteStrays(deps: PhaseContext, kind: ResourceKind, items: Item[])
     if (!isUid(uid)) tell("alert", "unreadable");
     else if (ofUid === undefined) {
       if (!isForgotten(one, now, rules)) continue;
-      await store.resources.insertLeftover(leftoverOf(deps, kind, { uid, labelUid: null }, one), now);
+      await store.resources.insertOrphan(leftoverOf(deps, kind, { uid, labelUid: null }, one), now);
       tell("kept", "no_row");
     } else if (isLiveResource(ofUid)) {
-      await store.resources.insertLeftover(leftoverOf(deps, kind, { uid: deps.newUid(), labelUid: uid }, one), now);
+      await store.resources.insertOrphan(leftoverOf(deps, kind, { uid: deps.newUid(), labelUid: uid }, one), now);
       tell("kept", "duplicate");
     } else {
       await store.resources.reopen(uid, one.id, now);
@@ -101,7 +101,7 @@ function leftoverOf(
   kind: ResourceKind,
   { uid, labelUid }: Pick<ResourceRow, "uid" | "labelUid">,
   seen: Resource,
-): Leftover {
+): OrphanResource {
   const { id, labels, createdAt } = seen;
   return {
     uid,

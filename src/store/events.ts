@@ -34,14 +34,13 @@ export const eventIf = ({ uid, at, event, reason, requestId }: NewEvent, conditi
 
 /**
  * Tells an event of each machine that the next statement of the batch is about to change: `changes` is that statement's own
- * condition, and `endings` the JSON of `{uid, reason}` that it goes over.
+ * condition, and `endings` the JSON of `{uid, phase, reason}` that it goes over. An end is told by its phase. `?2` is now in both.
  */
-export const eventsOfEndings = (event: EventName, endings: string, at: number, changes: string): Statement =>
+export const eventsOfEndings = (endings: string, now: number, changes: string): Statement =>
   sql(
     `INSERT INTO events (at, uid, owner, event, reason)
-     SELECT ?1, machines.uid, owner, ?2, coalesce(reason, ending.value ->> 'reason')
-     FROM machines JOIN json_each(?3) AS ending ON machines.uid = ending.value ->> 'uid' WHERE ${changes}`,
-    at,
-    event,
+     SELECT ?2, machines.uid, owner, ending.value ->> 'phase', coalesce(reason, ending.value ->> 'reason')
+     FROM machines JOIN json_each(?1) AS ending ON machines.uid = ending.value ->> 'uid' WHERE ${changes}`,
     endings,
+    now,
   );

@@ -1,4 +1,4 @@
-import type { Attachments, MachineRow, Status } from "../machine/machine.ts";
+import type { Attachments, MachineRow } from "../machine/machine.ts";
 import { parseRows, sql, type Sql } from "./db.ts";
 import { eventsOfEndings } from "./events.ts";
 import { LIVE } from "./machine-filter.ts";
@@ -10,6 +10,14 @@ export interface Ending {
   readonly reason: string;
 }
 
+/** The phase in which a row's end leaves it. */
+export interface ClosedRow extends Ending {
+  readonly phase: "destroyed" | "failed" | "disowned";
+}
+
+/** Of a row whose end is `failed`: it was never seen, and nobody is trying just now. `?2` is now. */
+const MAY_FAIL = "phase = 'requested' AND coalesce(next_try_at, 0) <= ?2";
+
 /** An end that was decided over a lease as it was read: if it has been renewed since, it is not decided. */
 export interface Doom extends Ending {
   readonly expiresAt: number;
@@ -20,19 +28,14 @@ export interface Doom extends Ending {
 /** How rows of `machines` end. Every method says what it is guarded by; `fenced` is one more condition on what sweeps write. */
 export function createMachineEndings(db: Sql, fenced: string, readOnly: boolean) {
   /** The last change of rows, and the events that tell of it. */
-  async function end(
-    phase: "destroyed" | "failed" | "disowned",
-    status: Status,
-    ended: readonly Ending[],
-    now: number,
-    guard = LIVE,
-  ): Promise<void> {
+  async function end(ended: readonly ClosedRow[], now: number, guard: string): Promise<void> {
     if (ended.length === 0) return;
     const endings = JSON.stringify(ended);
     await db.batch([
-      eventsOfEndings(phase, endings, now, `${guard}${fenced}`),
+      eventsOfEndings(endings, now, `${guard}${fenced}`),
       sql(
-        `UPDATE machines SET phase = '${phase}', status = '${status}', destroyed_at = ?2, next_try_at = NULL,
+        `UPDATE machines SET phase = ending.value ->> 'phase', destroyed_at = ?2, next_try_at = NULL,
+           status = iif(ending.value ->> 'phase' = 'disowned', 'unknown', 'destroyed'),
            reason = coalesce(reason, ending.value ->> 'reason')
          FROM json_each(?1) AS ending WHERE uid = ending.value ->> 'uid' AND ${guard}${fenced}`,
         endings,
@@ -40,6 +43,10 @@ export function createMachineEndings(db: Sql, fenced: string, readOnly: boolean)
       ),
     ]);
   }
+
+  const close = (endings: readonly ClosedRow[], now: number) =>
+    end(endings, now, `${LIVE} AND (ending.value ->> 'phase' <> 'failed' OR (${MAY_FAIL}))`);
+  const as = (phase: ClosedRow["phase"], ended: readonly Ending[]) => ended.map((one) => ({ ...one, phase }));
 
   async function requestDestroyAll(uids: readonly string[], now: number, requestId: string): Promise<MachineRow[]> {
     if (uids.length === 0) return [];
@@ -64,18 +71,19 @@ export function createMachineEndings(db: Sql, fenced: string, readOnly: boolean)
   }
 
   return {
+    /**
+     * Ends rows for good, with the event that tells of each: `destroyed` is proven gone, `disowned` is no longer the one that was
+     * recorded, `failed` never came to be, on the word of somebody who only looked. Guarded by being live, and of `failed` by
+     * nobody having seen it or trying it just now.
+     */
+    close,
+
     /** Ends machines that never came to be, on the word of whoever tried. Guarded by `requested`. */
-    fail: (ended: readonly Ending[], now: number) => end("failed", "destroyed", ended, now, "phase = 'requested'"),
+    fail: (ended: readonly Ending[], now: number) => end(as("failed", ended), now, "phase = 'requested'"),
 
-    /** The same on the word of somebody who only looked: guarded by nobody trying just now. */
-    failUntried: (ended: readonly Ending[], now: number) =>
-      end("failed", "destroyed", ended, now, `phase = 'requested' AND coalesce(next_try_at, 0) <= ${Math.trunc(now)}`),
-
-    /** Closes rows whose machine is proven gone. Guarded by being live. */
-    markDestroyed: (ended: readonly Ending[], now: number) => end("destroyed", "destroyed", ended, now),
-
-    /** Gives up rows whose machine is no longer the one that was recorded. Guarded by being live. */
-    disown: (ended: readonly Ending[], now: number) => end("disowned", "unknown", ended, now),
+    failUntried: (ended: readonly Ending[], now: number) => close(as("failed", ended), now),
+    markDestroyed: (ended: readonly Ending[], now: number) => close(as("destroyed", ended), now),
+    disown: (ended: readonly Ending[], now: number) => close(as("disowned", ended), now),
 
     /**
      * The owner's word that this uid shall not live: a tombstone from now on, whatever lands later. Guarded by being live.

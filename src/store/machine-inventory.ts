@@ -6,7 +6,7 @@ import { LIVE } from "./machine-filter.ts";
 import { machineRow } from "./machine-row.ts";
 
 /** A machine that was found without a row, and what its labels tell. Times unix milliseconds. */
-export interface Found extends Pick<
+export interface OrphanMachine extends Pick<
   MachineRow,
   | "uid"
   | "labelUid"
@@ -34,12 +34,28 @@ const GIVEN_UP = `EXISTS (SELECT 1 FROM tombstones WHERE tombstones.owner = foun
 
 /** What a reconcile of `machines` with the provider's inventory reads and writes. `fenced` is a condition on what sweeps write. */
 export function createMachineInventory(db: Sql, fenced: string, readOnly: boolean) {
+  async function mark(
+    column: "missing_since" | "mismatched_since",
+    uids: readonly string[],
+    now: number,
+  ): Promise<void> {
+    if (uids.length === 0) return;
+    await db.rows(
+      sql(
+        `UPDATE machines SET ${column} = coalesce(${column}, ?2)
+         WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}${fenced}`,
+        JSON.stringify(uids),
+        now,
+      ),
+    );
+  }
+
   return {
     /**
      * Gives rows to machines that were found without one. A name that another live machine has by now gives way to the uid. Nothing
      * changes where a uid has a row already. Answers the uids that have one now.
      */
-    async adoptFound(found: readonly Found[], now: number): Promise<ReadonlySet<string>> {
+    async adoptOrphans(found: readonly OrphanMachine[], now: number): Promise<ReadonlySet<string>> {
       if (found.length === 0) return new Set();
       const columns = JSON.stringify(found.map(columnsOf));
       const [rows] = await db.batch([
@@ -91,18 +107,14 @@ export function createMachineInventory(db: Sql, fenced: string, readOnly: boolea
       return parseFirst(z.object({ live: z.int() }), rows)?.live ?? 0;
     },
 
-    /** Writes down that these were seen to be missing, or another machine, for the first time: how long has that been so? */
-    async note(what: "missing" | "mismatched", uids: readonly string[], now: number): Promise<void> {
-      if (uids.length === 0) return;
-      await db.rows(
-        sql(
-          `UPDATE machines SET ${what}_since = coalesce(${what}_since, ?2)
-           WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}${fenced}`,
-          JSON.stringify(uids),
-          now,
-        ),
-      );
-    },
+    /** Dates the first look that did not see these. Guarded by being live; a date that is there stays. */
+    markMissing: (uids: readonly string[], now: number) => mark("missing_since", uids, now),
+
+    /** The same of looks that saw another machine at their ids. */
+    markMismatched: (uids: readonly string[], now: number) => mark("mismatched_since", uids, now),
+
+    /** The old way to say so; expire and settle still do. */
+    note: (what: "missing" | "mismatched", uids: readonly string[], now: number) => mark(`${what}_since`, uids, now),
 
     /** Looks that found these missing since then count for nothing. */
     async forgetMissing(since: number): Promise<void> {
@@ -152,7 +164,7 @@ const COLUMNS = [
   "max_until",
 ];
 
-const columnsOf = ({ machine, ...row }: Found) => ({
+const columnsOf = ({ machine, ...row }: OrphanMachine) => ({
   uid: row.uid,
   name: row.name,
   label_uid: row.labelUid,

@@ -37,7 +37,7 @@ export function createMachineLeases(db: Sql, fenced: string) {
      * Moves ends later to what labels promise. Such a row was set back, and what it says of its machine's beginning is an old story.
      * Guarded by the end as it was read, and by nobody having ended it.
      */
-    async promise(ends: readonly { uid: string; from: number; to: number }[]): Promise<void> {
+    async learnEnds(ends: readonly { uid: string; from: number; to: number }[]): Promise<void> {
       if (ends.length === 0) return;
       await db.rows(
         sql(

@@ -8,6 +8,21 @@ import { machineRow } from "./machine-row.ts";
 const UNSETTLED = `(phase IN ('requested', 'destroying')
   OR (phase = 'active' AND (status = 'creating' OR label_expires_at IS NOT expires_at OR attachments IS NOT NULL)))`;
 
+/** What a sweep has found out about a row that it leaves alone for now. */
+export interface Try {
+  readonly uid: string;
+  /** The end as it was read. */
+  readonly expiresAt: number;
+  readonly error: string | null;
+  readonly nextTryAt: number;
+  /** Whether it counts as an attempt that failed. */
+  readonly failed: boolean;
+  /** Whether it was looked for and not seen. */
+  readonly missing: boolean;
+  /** Whether another machine stands at its id. */
+  readonly mismatched: boolean;
+}
+
 /** What of `machines` is to be worked on, and who does it when. `fenced` is a condition on what sweeps write. */
 export function createMachineWork(db: Sql, fenced: string) {
   return {
@@ -58,7 +73,7 @@ export function createMachineWork(db: Sql, fenced: string) {
     },
 
     /** Takes the one right to try the create of a row whose last try ended or was given up. */
-    async claimCreate(uid: string, now: number, tryingUntil: number): Promise<boolean> {
+    async claimTry(uid: string, now: number, tryingUntil: number): Promise<boolean> {
       const claimed = await db.rows(
         sql(
           `UPDATE machines SET next_try_at = ?2, tried_at = ?1, missing_since = NULL
@@ -113,6 +128,26 @@ export function createMachineWork(db: Sql, fenced: string) {
     async giveBack(uid: string, error: string, now: number): Promise<void> {
       await db.rows(
         sql(`UPDATE machines SET last_error = ?2, next_try_at = ?3 WHERE uid = ?1 AND ${LIVE}`, uid, error, now),
+      );
+    },
+
+    /**
+     * A sweep has looked at these and leaves each alone until its `nextTryAt`; what was seen for the first time is dated. Guarded by
+     * being live, and by the end that was read: an owner's word that came meanwhile is not put off.
+     */
+    async postpone(tries: readonly Try[], now: number): Promise<void> {
+      if (tries.length === 0) return;
+      await db.rows(
+        sql(
+          `UPDATE machines SET attempts = attempts + (try.value ->> 'failed'), last_error = try.value ->> 'error',
+             next_try_at = try.value ->> 'nextTryAt', looked_at = ?2,
+             missing_since = iif(try.value ->> 'missing', coalesce(missing_since, ?2), missing_since),
+             mismatched_since = iif(try.value ->> 'mismatched', coalesce(mismatched_since, ?2), mismatched_since)
+           FROM json_each(?1) AS try WHERE uid = try.value ->> 'uid' AND expires_at = try.value ->> 'expiresAt'
+             AND ${LIVE}${fenced}`,
+          JSON.stringify(tries),
+          now,
+        ),
       );
     },
 

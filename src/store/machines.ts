@@ -32,6 +32,8 @@ export type NewMachine = Pick<
 export interface Sighting {
   readonly uid: string;
   readonly machine: Machine;
+  /** Seen with all that it was made with. */
+  readonly isComplete?: boolean;
 }
 
 /**
@@ -183,7 +185,9 @@ export function createMachineStore(db: Sql) {
      */
     async observe(sightings: readonly Sighting[], now: number): Promise<MachineRow[]> {
       if (sightings.length === 0) return [];
-      const seen = JSON.stringify(sightings.map(({ uid, machine }) => ({ ...columnsOf(machine), uid })));
+      const seen = JSON.stringify(
+        sightings.map(({ uid, machine, isComplete }) => ({ ...columnsOf(machine), uid, isComplete })),
+      );
       const applies = `phase IN ('requested', 'active') AND (provider_id IS NULL OR provider_id = seen.value ->> 'provider_id')`;
       const [, rows] = await db.batch([
         sql(
@@ -194,7 +198,7 @@ export function createMachineStore(db: Sql) {
         ),
         sql(
           `UPDATE machines SET phase = 'active', next_try_at = NULL, last_error = NULL, attempts = 0, observed_at = ?2, looked_at = ?2, missing_since = NULL,
-             mismatched_since = NULL,
+             mismatched_since = NULL, attachments = iif(seen.value ->> 'isComplete', NULL, attachments),
              status = CASE WHEN status = 'creating' AND seen.value ->> 'status' IN ('stopped', 'unknown') THEN status
                ELSE seen.value ->> 'status' END,
              ${OBSERVED.map((column) => `${column} = seen.value ->> '${column}'`).join(", ")},

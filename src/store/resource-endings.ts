@@ -23,7 +23,7 @@ export interface ClaimedResource {
 }
 
 /** What is known of one that is to go and has no row. */
-export type Leftover = Pick<
+export type OrphanResource = Pick<
   ResourceRow,
   | "uid"
   | "labelUid"
@@ -120,7 +120,7 @@ export function createResourceEndings(db: Sql, fenced: string, readOnly: boolean
     },
 
     /** Leaves each alone until its `nextTryAt`; a failed try counts, one that only missed it is remembered. */
-    async putOff(
+    async postpone(
       tries: readonly { uid: string; error: string; nextTryAt: number; failed: boolean; missing: boolean }[],
       now: number,
     ): Promise<void> {
@@ -154,7 +154,7 @@ export function createResourceEndings(db: Sql, fenced: string, readOnly: boolean
     },
 
     /** A row for one that has none and is to go: it is then deleted as all others are. Nothing changes where the uid has one. */
-    async insertLeftover(row: Leftover, now: number): Promise<void> {
+    async insertOrphan(row: OrphanResource, now: number): Promise<void> {
       const statement = insertInto(
         "resources",
         {
