@@ -3,7 +3,7 @@ import type { Config, SweepConfig } from "./config.ts";
 import type { Context, RequestContext } from "./lifecycle/context.ts";
 import type { createProviders } from "./providers.ts";
 import type { Meter } from "./reaper/budget.ts";
-import type { SweepContext } from "./reaper/phase.ts";
+import type { SweepContext } from "./reaper/context.ts";
 import { logLines, type SweepOrder, type SweepReport } from "./reaper/report.ts";
 import { sweep } from "./reaper/sweep.ts";
 import type { Runtime } from "./runtime.ts";

@@ -28,7 +28,10 @@ beforeEach(async () => {
     // So would the looks at everything: they count as made when a test's clock begins.
     env.DB.prepare(
       "INSERT INTO locks (name, last_good_cron_at, resources_listed_at, reconcile) VALUES ('sweep', 4102444800000, ?1, ?2)",
-    ).bind(NOW, JSON.stringify({ walk: null, lastAt: NOW, isTrusted: true, isForeign: false })),
+    ).bind(
+      NOW,
+      JSON.stringify({ pass: null, lastAt: NOW, doubts: { inventory_untrusted: false, other_credential: false } }),
+    ),
   ]);
 });
 

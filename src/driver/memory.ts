@@ -99,7 +99,7 @@ export function createMemoryCapabilities({
   cloud,
 }: {
   readonly cloud: MemoryCloud;
-}): Required<Pick<Capabilities, "relabel" | "serverTypes">> {
+}): Required<Pick<Capabilities, "relabel" | "serverTypes" | "findByName">> {
   return {
     async serverTypes() {
       return [...PRICES].map(([name, priceEurPerHour], index) => ({
@@ -109,6 +109,10 @@ export function createMemoryCapabilities({
         memoryGb: 4 ** (index + 1),
         regions: [{ region: "here", available: true, deprecated: false, unavailableAfter: null, priceEurPerHour }],
       }));
+    },
+
+    async findByName(name) {
+      return [...cloud.machines.values()].find((machine) => machine.name === name) ?? null;
     },
 
     async relabel({ providerId }, labels) {

@@ -16,7 +16,7 @@ const NOBODY = "lost";
  * and never after what it was promised at most. Where its uid has another row, `known`, it gets a uid of its own beside the one
  * that its label tells. One of unknown age begins to age now.
  */
-export function foundRow(
+export function orphanOf(
   machine: Machine,
   known: MachineRow | null,
   { provider, credential, newUid, rules, now }: Adoption,

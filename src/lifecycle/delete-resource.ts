@@ -1,5 +1,6 @@
-import { DriverError, getIfThere } from "../driver/driver.ts";
+import { DriverError, getIfThere, type DriverErrorCode } from "../driver/driver.ts";
 import { isSecondLook } from "../machine/rules.ts";
+import type { ResourceReason } from "../machine/reason.ts";
 import { isSameResource, type ResourceRow } from "../machine/resource.ts";
 import type { ClaimedResource } from "../store/resource-endings.ts";
 import { backOffMs } from "./back-off.ts";
@@ -11,7 +12,9 @@ export interface Deletion {
   readonly row: ResourceRow;
   /** `close`: nothing stands for it any more. `put_off`: it is tried again. */
   readonly act: "close" | "put_off";
-  readonly reason: string;
+  readonly reason: ResourceReason | DriverErrorCode;
+  /** The same for people, where there is more to say. */
+  readonly detail?: string | null;
   /** What stopped it, where that is no mere waiting. */
   readonly error?: unknown;
   readonly missing?: true;
@@ -62,7 +65,7 @@ async function deleteOne(
 ): Promise<Deletion> {
   const resources = resourcesOf(capabilities, row.spec.kind);
   if (isShared) return { row, act: "close", reason: "shared" };
-  if (resources === undefined) return { row, act: "put_off", reason: "the provider offers none" };
+  if (resources === undefined) return { row, act: "put_off", reason: "not_offered" };
   try {
     const seen =
       row.providerId === null
@@ -70,7 +73,7 @@ async function deleteOne(
         : await getIfThere(resources, row.providerId);
     // Without an id it may still land; only a second look, a minute after the first, is believed.
     if (seen === null && row.providerId === null && !isSecondLook(row.missingSince, now()))
-      return { row, act: "put_off", reason: "not_seen_yet", missing: true };
+      return { row, act: "put_off", reason: "not_seen", missing: true };
     if (seen === null) return { row, act: "close", reason: "gone" };
     if (!seen.hasLabels) return { row, act: "put_off", reason: "unreadable", error: "its labels cannot be read" };
     if (!isSameResource(row, seen, rules)) return stranger(row);
@@ -82,7 +85,7 @@ async function deleteOne(
     if (!(error instanceof DriverError)) throw error;
     // The provider takes it off a machine that is gone in its own time (S53, S130).
     if (["in_use", "locked", "conflict"].includes(error.code)) return { row, act: "put_off", reason: "in_use" };
-    return { row, act: "put_off", reason: error.message, error };
+    return { row, act: "put_off", reason: error.code, detail: error.message, error };
   }
 }
 
@@ -95,12 +98,12 @@ const stranger = (row: ResourceRow): Deletion =>
 /** So often what is in use is tried at each tick; then less and less often. */
 export const PATIENCE = 5;
 
-function toTry({ row, reason, error, missing }: Deletion, now: number) {
+function toTry({ row, reason, detail, error, missing }: Deletion, now: number) {
   const waits = error === undefined && row.attempts < PATIENCE;
   const failures = error === undefined ? row.attempts - PATIENCE : row.attempts;
   return {
     uid: row.uid,
-    error: reason,
+    error: detail ?? reason,
     nextTryAt: waits ? now : now + backOffMs(Math.max(0, failures)),
     failed: missing === undefined,
     missing: missing === true,

@@ -1,7 +1,7 @@
 import type { MachineRow } from "../machine/machine.ts";
 import type { SelectorTerm } from "../machine/selector.ts";
 import { destroyMachine } from "./destroy.ts";
-import type { Context } from "./context.ts";
+import type { RequestContext } from "./context.ts";
 
 /** As many as one call may mean; a further call means the rest. */
 const MOST = 500;
@@ -13,7 +13,7 @@ const AT_ONCE = 5;
  * first few, and the sweep to the rest. A dry run names them and changes nothing.
  */
 export async function destroyMany(
-  deps: Context,
+  deps: RequestContext,
   order: { owner: string; labels: readonly SelectorTerm[]; dryRun: boolean; requestId: string },
 ): Promise<{ rows: readonly MachineRow[]; work: Promise<unknown> }> {
   const { machines, endings } = deps.store;
@@ -29,6 +29,10 @@ export async function destroyMany(
 }
 
 /** Destroys these one after the other, on their owner's word. */
-export async function destroyInTurn(deps: Context, rows: readonly MachineRow[], requestId: string): Promise<void> {
-  for (const row of rows) await destroyMachine(deps, row, requestId);
+export async function destroyInTurn(
+  deps: RequestContext,
+  rows: readonly MachineRow[],
+  requestId: string,
+): Promise<void> {
+  for (const row of rows) await destroyMachine({ ...deps, requestId }, row);
 }

@@ -1,78 +1,75 @@
 import { DriverError, getIfThere, isNotFound, type Driver } from "../driver/driver.ts";
 import { decide, type Verdict } from "../machine/decide.ts";
-import { isSame, ourSelector } from "../machine/ownership.ts";
 import { LABEL } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
-import { IDENTITY_MISMATCH, refusalOf, type Refusal } from "./refusal.ts";
-import { mayConclude, adoptCredential } from "./credential.ts";
-import type { Context } from "./context.ts";
-
-export type DestroyResult =
-  | { readonly ok: true; readonly row: MachineRow }
-  | { readonly ok: false; readonly refusal: Refusal };
+import { isSame, ourSelector } from "../machine/ownership.ts";
+import { absent, present, UNKNOWN, type Sighting } from "../machine/sighting.ts";
+import type { Context, RequestContext } from "./context.ts";
+import { adoptCredential, doubtOf } from "./credential.ts";
+import { done, IDENTITY_MISMATCH, refusalOf, refused, type Outcome, type Refusal } from "./refusal.ts";
 
 /**
  * Destroys a machine on its owner's word. The word is written down first and holds from then on: a create that lands later
  * dies, and what this call cannot finish the sweep does. The row returned is `destroyed` when it is proven that nothing is left,
  * else `deleting`. A refusal means that somebody has to act at the provider; the word still stands.
  */
-export async function destroyMachine(deps: Context, row: MachineRow, requestId: string): Promise<DestroyResult> {
-  const { store } = deps;
-  const marked = await store.endings.requestDestroy(row.uid, deps.now(), requestId);
-  if (marked === null) return { ok: true, row: (await store.machines.byUid(row.uid)) ?? row };
-  const giveBack = (error: string) => store.work.giveBack(marked.uid, error, deps.now());
+export async function destroyMachine(context: RequestContext, row: MachineRow): Promise<Outcome<MachineRow>> {
+  const { store, now } = context;
+  const current = async (known: MachineRow) => done((await store.machines.byUid(row.uid)) ?? known);
+  const marked = await store.endings.requestDestroy(row.uid, now(), context.requestId);
+  if (marked === null) return current(row);
   try {
-    const machines = await find(deps, marked);
-    if (machines === null && (await mayConclude(deps, marked)))
-      await store.endings.markDestroyed([{ uid: marked.uid, reason: "gone" }], deps.now());
-    else if (machines === null) await giveBack("not there under this credential");
-    // None yet, or none any more, and nobody can tell which: the sweep decides once a create can no longer land.
-    else if (machines.length === 0) await giveBack("not seen at the provider yet");
-    const refusals: Refusal[] = [];
-    for (const machine of machines ?? []) {
-      const refusal = refusalOfVerdict(await destroyIfDue(deps, marked, machine, deps.now()));
-      if (refusal !== null) refusals.push(refusal);
-    }
-    const [refusal] = refusals;
-    if (refusal) {
-      await giveBack(refusal.message);
-      return { ok: false, refusal };
-    }
+    const verdicts: Verdict[] = [];
+    for (const sighting of await lookAt(context, marked))
+      verdicts.push(await destroyIfDue(context, marked, sighting, now()));
+    const refusal = verdicts.map(refusalOfVerdict).find((one) => one !== null) ?? null;
+    const waits = verdicts.map(({ reason }) => WAITS[reason]).find((one) => one !== undefined);
+    // What nobody can tell yet the sweep decides, once a create can no longer land.
+    if (refusal !== null || waits !== undefined)
+      await store.work.giveBack(marked.uid, refusal?.message ?? waits ?? "", now());
+    return refusal === null ? await current(marked) : refused(refusal);
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
-    await giveBack(error.message);
-    if (error.code === "protected") return { ok: false, refusal: refusalOf(error) };
+    await store.work.giveBack(marked.uid, error.message, now());
+    return error.code === "protected" ? refused(refusalOf(error)) : current(marked);
   }
-  return { ok: true, row: (await store.machines.byUid(row.uid)) ?? marked };
 }
 
+/** Verdicts that leave the work to the sweep, and what its row says of them. */
+const WAITS: Partial<Record<Verdict["reason"], string>> = {
+  not_seen: "not seen at the provider yet",
+  other_credential: "not there under this credential",
+};
+
 /**
- * The last step of every path that destroys: decides over a machine that was just read, and destroys it when the decision
- * says so. Its row closes when a further look proves the machine gone (S48, P51), else settle follows it. Provider failures
- * surface.
+ * The last step of every path that destroys one machine: decides over a look that was just made, and carries it out where the decision
+ * says to destroy or to close. A row closes when a further look proves the machine gone (S48, P51), else settle follows it. Provider
+ * failures surface. Answers what was decided; a renewal that came first makes it `live`.
  */
 export async function destroyIfDue(
-  deps: Pick<Context, "store" | "driver" | "rules" | "credential">,
+  context: Pick<Context, "store" | "driver" | "rules" | "credential">,
   row: MachineRow | null,
-  machine: Machine,
+  sighting: Sighting,
   now: number,
 ): Promise<Verdict> {
-  const { store, driver, rules } = deps;
-  const verdict = decide(row, machine, now, rules);
-  if (verdict.act !== "destroy") return verdict;
-  const isItsOwn = row !== null && isLive(row) && (row.providerId ?? machine.providerId) === machine.providerId;
+  const { store, driver, rules } = context;
+  const verdict = decide(row, sighting, now, rules);
+  const { act, reason } = verdict;
+  if (act === "close" && row !== null) await store.endings.close([{ uid: row.uid, reason, phase: "destroyed" }], now);
+  if (act !== "destroy" || sighting.seen !== "present") return verdict;
+  const { providerId } = sighting.machine;
+  const isItsOwn = row !== null && isLive(row) && (row.providerId ?? providerId) === providerId;
   if (!isItsOwn) {
-    await driver.destroy(machine.providerId);
+    await driver.destroy(providerId);
     return verdict;
   }
   const { uid, expiresAt } = row;
-  await adoptCredential(deps, [row]);
-  const won = await store.endings.claimDestroy([{ uid, expiresAt, reason: verdict.reason }], now);
+  await adoptCredential(context, [row]);
+  const won = await store.endings.claimDestroy([{ uid, expiresAt, reason }], now);
   if (!won.has(uid)) return { act: "keep", reason: "live", alert: false };
-  await driver.destroy(machine.providerId);
-  if (await isGone(driver, machine.providerId))
-    await store.endings.markDestroyed([{ uid, reason: verdict.reason }], now);
-  else await store.endings.markAccepted([{ uid, providerId: machine.providerId }], now);
+  await driver.destroy(providerId);
+  if (await isGone(driver, providerId)) await store.endings.close([{ uid, reason, phase: "destroyed" }], now);
+  else await store.endings.markAccepted([{ uid, providerId }], now);
   return verdict;
 }
 
@@ -87,20 +84,30 @@ export async function isGone(driver: Driver, providerId: string): Promise<boolea
   }
 }
 
-/** A row's machines at the provider: by id where it is known, else by uid. Null = proven gone. */
-async function find({ driver, rules }: Context, row: MachineRow): Promise<readonly Machine[] | null> {
-  if (row.providerId === null) {
-    const machines = await driver.list(ourSelector(rules.installations, { [LABEL.uid]: row.uid }));
-    return machines.filter((machine) => isSame(row, machine));
+/** A row's machines at the provider: by id where it is known, else by uid. Provider failures surface. */
+async function lookAt(context: Context, row: MachineRow): Promise<readonly Sighting[]> {
+  const { driver, rules } = context;
+  if (row.providerId !== null) {
+    const machine = await getIfThere(driver, row.providerId);
+    return [machine ? present(machine) : absent("id", await doubtOf(context, row))];
   }
-  const machine = await getIfThere(driver, row.providerId);
-  return machine && [machine];
+  const machines = await driver.list(ourSelector(rules.installations, { [LABEL.uid]: row.uid }));
+  const its = machines.filter((machine: Machine) => isSame(row, machine));
+  return its.length === 0 ? [UNKNOWN] : its.map((machine) => present(machine));
 }
 
 /** What the caller is told when a machine is left alone: nothing where it dies anyway, or somebody else got to it. */
 function refusalOfVerdict({ act, reason }: Verdict): Refusal | null {
-  if (act === "destroy" || reason === "dying" || reason === "live" || reason === "unreadable") return null;
+  if (act === "destroy" || act === "close" || NO_REFUSAL.has(reason)) return null;
   if (reason === "provider_protected")
     return refusalOf(new DriverError("protected", "the machine is protected against deletion at the provider"));
   return IDENTITY_MISMATCH;
 }
+
+const NO_REFUSAL: ReadonlySet<Verdict["reason"]> = new Set([
+  "dying",
+  "live",
+  "unreadable",
+  "not_seen",
+  "other_credential",
+]);

@@ -2,7 +2,7 @@ import type { MachineRow } from "../machine/machine.ts";
 import { RESOURCE_KINDS, type ResourceRow } from "../machine/resource.ts";
 import { deleteResource } from "./delete-resource.ts";
 import { destroyInTurn } from "./destroy-many.ts";
-import type { Context } from "./context.ts";
+import type { RequestContext } from "./context.ts";
 
 /** As many of each kind as one call may mean; a further call means the rest. */
 const MOST = 500;
@@ -21,7 +21,7 @@ export interface TearDown {
  * all of it at once; a dry run names it and changes nothing.
  */
 export async function tearDown(
-  deps: Context,
+  deps: RequestContext,
   { owner, dryRun, requestId }: { owner: string; dryRun: boolean; requestId: string },
 ): Promise<TearDown> {
   const { store, now } = deps;

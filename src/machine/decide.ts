@@ -63,7 +63,8 @@ function judgeLive(row: MachineRow, machine: Machine, now: number, rules: Rules)
   if (row.status === "creating" && machine.status !== "running" && isLate) return destroy("launch_failed");
   if (machine.status !== "running") return keep("live");
   const isFirewallLate = now - (row.createdAt ?? row.requestedAt) > FIREWALL_MS;
-  const isBare = (isFirewallLate && isWithout(row, machine, "firewallIds")) || (isLate && isWithout(row, machine, "networkIds"));
+  const isBare =
+    (isFirewallLate && isWithout(row, machine, "firewallIds")) || (isLate && isWithout(row, machine, "networkIds"));
   return isBare ? destroy("attach_failed") : keep("live");
 }
 
@@ -75,7 +76,8 @@ const FIREWALL_MS = 2 * 60_000;
 function judgeRowless(machine: Machine, isInventory: boolean, now: number, rules: Rules): Verdict {
   const created = creationTime(machine);
   const isNobodys = isInventory && uidIn(machine.labels) === "";
-  if (created === null) return isNobodys ? alert("unattributed") : { ...keep("unknown_age"), act: isInventory ? "adopt" : "keep" };
+  if (created === null)
+    return isNobodys ? alert("unattributed") : { ...keep("unknown_age"), act: isInventory ? "adopt" : "keep" };
   const age = now - created;
   const end = labelEnd(machine, created, rules);
   if (age > rules.maxAgeMs && (end === null || now >= end)) return destroy("max_age");

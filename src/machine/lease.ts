@@ -42,5 +42,10 @@ export const isLaunchOver = (
 const JUDGED_MS = 3_600_000;
 
 /** Whether what a row says of a machine's beginning may be believed: it is no old story, and the row has not been set back. */
-export const isAtItsBeginning = (row: MachineRow, machine: Machine, now: number, { launchDeadlineMs }: Rules): boolean =>
+export const isAtItsBeginning = (
+  row: MachineRow,
+  machine: Machine,
+  now: number,
+  { launchDeadlineMs }: Rules,
+): boolean =>
   now <= (row.triedAt ?? row.requestedAt) + launchDeadlineMs + JUDGED_MS && endOf(row, machine) <= row.expiresAt;

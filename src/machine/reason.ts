@@ -29,3 +29,28 @@ export type Reason =
  * last inventory lacked more machines at once than can be believed. Each is released by itself.
  */
 export type Doubt = Extract<Reason, "other_credential" | "inventory_untrusted">;
+
+/** Why a firewall, a network or a key is deleted, kept or closed. */
+export type ResourceReason =
+  | Extract<
+      Reason,
+      | "requested"
+      | "expired"
+      | "gone"
+      | "not_seen"
+      | "unreadable"
+      | "identity_mismatch"
+      | "no_row"
+      | "duplicate"
+      | "late_landing"
+    >
+  /** Past its end at the first look; the second one deletes it. */
+  | "idle"
+  | "in_use"
+  /** Another row stands for the same key. */
+  | "shared"
+  /** A key that was there before us. */
+  | "not_ours"
+  | "disowned"
+  /** The provider has no such kind. */
+  | "not_offered";

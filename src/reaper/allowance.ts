@@ -52,7 +52,8 @@ export function createAllowance({ inventory, settings }: Store, rules: Rules, no
 const EARLY: ReadonlySet<Verdict["reason"]> = new Set(["late_landing", "launch_failed", "attach_failed"]);
 
 /** Its owner has asked, or a sweep has taken it from its allowance and claimed it. */
-const isDecided = (row: MachineRow | null): boolean => row !== null && (row.destroyRequestedAt !== null || row.phase === "destroying");
+const isDecided = (row: MachineRow | null): boolean =>
+  row !== null && (row.destroyRequestedAt !== null || row.phase === "destroying");
 
 function promisedEnd(row: MachineRow | null, machine: Machine, rules: Rules, now: number): number {
   if (row !== null && isLive(row)) return endOf(row, machine);

@@ -38,6 +38,7 @@ export function dryRunProvider({ driver, capabilities }: Provider, meter: Meter)
     capabilities: {
       ...capabilities,
       ...(capabilities.relabel && { relabel }),
+      ...(capabilities.findByName && { findByName: unlessGone(capabilities.findByName, gone) }),
       ...(capabilities.inventoryPage && { inventoryPage: leaving(capabilities.inventoryPage, left) }),
       ...(firewalls && { firewalls: keeping(firewalls, meter) }),
       ...(networks && { networks: keeping(networks, meter) }),
@@ -45,6 +46,14 @@ export function dryRunProvider({ driver, capabilities }: Provider, meter: Meter)
     },
   };
 }
+
+/** A look by name that does not find what would be gone. */
+const unlessGone =
+  (find: NonNullable<Capabilities["findByName"]>, gone: ReadonlySet<string>): NonNullable<Capabilities["findByName"]> =>
+  async (name) => {
+    const found = await find(name);
+    return found !== null && gone.has(found.providerId) ? null : found;
+  };
 
 /** Pages of the inventory without what would be gone. */
 const leaving =

@@ -11,39 +11,21 @@
 import { isGone } from "../lifecycle/destroy.ts";
 import { adoptCredential } from "../lifecycle/credential.ts";
 import { tellLabel } from "../lifecycle/renew.ts";
-import { decide, type Verdict } from "../machine/decide.ts";
-import type { Machine, MachineRow } from "../machine/machine.ts";
-import { machineIn, UNKNOWN, type Sighting } from "../machine/sighting.ts";
+import { decide } from "../machine/decide.ts";
+import type { MachineRow } from "../machine/machine.ts";
+import { machineIn, type Sighting } from "../machine/sighting.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
 import { BATCH, listByUid, lookById, lookByName, sightingIn, type Listed } from "./look.ts";
 import type { StopReason } from "./pace.ts";
-import { itemOf, type Item, type PhaseResult, type SweepReason } from "./report.ts";
+import { itemOf, type Item, type PhaseResult } from "./report.ts";
+import { isDoomed, type Case, type Queue } from "./case.ts";
 import { writeCases } from "./write-cases.ts";
 
 /** What a batch still writes after its reads, however large it is. */
 const RECORDS = 9;
 
-/** Which rows a phase works on, and what it does with them besides. */
-export interface Queue {
-  readonly name: "expire" | "settle";
-  /** What a row that closes is called: settle only proves what was reported when it was begun. */
-  readonly closed: Item["outcome"];
-  /** Calls that one row may take beside its delete. */
-  readonly looks: number;
-}
 const EXPIRE: Queue = { name: "expire", closed: "destroyed", looks: 1 };
-const SETTLE: Queue = { name: "settle", closed: "settled", looks: 3 };
-
-/** What is to become of a row, and then what became of it. */
-export interface Case {
-  readonly row: MachineRow;
-  readonly sighting: Sighting;
-  /** `wait`: nothing can be done now. `label`: its label is behind and is to be written. */
-  readonly act: Verdict["act"] | "wait" | "label";
-  readonly outcome: Item["outcome"];
-  readonly reason: SweepReason;
-  readonly detail: string | null;
-}
+const SETTLE: Queue = { name: "settle", closed: "settled", looks: 2 };
 
 /** Destroys the machines of rows whose end has come, as far as the budget goes. */
 export async function expire(context: PhaseContext): Promise<PhaseResult> {
@@ -84,12 +66,17 @@ async function workOn(
   const judged = await judgeAll(context, queue, rows, listed);
   const acted = await actAll(context, await claim(context, judged));
   const cases = await proveGone(context, acted);
-  await writeCases(context, queue, cases, listed.failure === null);
-  return { cases, failure: listed.failure ?? context.pace.refusal };
+  await writeCases(context, queue, cases);
+  return { cases, failure: listed.failure?.detail ?? context.pace.refusal };
 }
 
 /** Looks at every row's machine and decides, as far as the budget can also pay for what is decided. */
-async function judgeAll(context: PhaseContext, queue: Queue, rows: readonly MachineRow[], listed: Listed): Promise<Case[]> {
+async function judgeAll(
+  context: PhaseContext,
+  queue: Queue,
+  rows: readonly MachineRow[],
+  listed: Listed,
+): Promise<Case[]> {
   const cases: Case[] = [];
   let planned = 0;
   for (const row of rows) {
@@ -103,7 +90,7 @@ async function judgeAll(context: PhaseContext, queue: Queue, rows: readonly Mach
       planned += one.act === "destroy" ? 1 : one.act === "label" ? 2 : 0;
       cases.push(one);
     } catch (error) {
-      cases.push(failed(context, { row, sighting: UNKNOWN }, error));
+      cases.push(failed(context, remaining(row, "budget"), error));
     }
   }
   return cases;
@@ -121,8 +108,9 @@ async function look(context: PhaseContext, { name }: Queue, row: MachineRow, lis
 
 async function judge(context: PhaseContext, queue: Queue, row: MachineRow, sighting: Sighting): Promise<Case> {
   const { act, reason, alert } = decide(row, sighting, context.now(), context.rules);
-  const one = { row, sighting, act, reason, detail: null };
   const machine = machineIn(sighting);
+  const isMissing = sighting.seen === "absent" && row.providerId === null;
+  const one = { row, machine, isMissing, isClaimed: false, act, reason, detail: null };
   if (act === "destroy" && machine && !(await context.allowance.take({ reason }, row, machine)))
     return { ...one, act: "wait", reason: "held", outcome: "alert" };
   if (act === "destroy") return { ...one, outcome: "destroyed" };
@@ -147,9 +135,12 @@ async function claim({ store, credential, now }: PhaseContext, cases: readonly C
     lacking: reason === "attach_failed" ? row.attachments : null,
   }));
   const won = await store.endings.claimDestroy(dooms, now());
-  return cases.map((one) =>
-    isDoomed(one) && !won.has(one.row.uid) ? { ...one, act: "keep", outcome: "kept", reason: "live" } : one,
-  );
+  return cases.map((one) => {
+    if (!isDoomed(one)) return one;
+    return won.has(one.row.uid)
+      ? { ...one, isClaimed: true }
+      : { ...one, act: "keep", outcome: "kept", reason: "live" };
+  });
 }
 
 /** Carries out what was decided; each failure is its own (I8), save those that would meet all. */
@@ -186,12 +177,11 @@ async function proveGone(context: PhaseContext, cases: readonly Case[]): Promise
   return proven;
 }
 
-/** One whose machine is to be destroyed, or was. */
-export const isDoomed = (one: Case): one is Case & { machine: Machine } => one.act === "destroy" && "machine" in one;
-
 const remaining = (row: MachineRow, reason: StopReason): Case => ({
   row,
-  sighting: UNKNOWN,
+  machine: null,
+  isMissing: false,
+  isClaimed: false,
   act: "wait",
   outcome: "remaining",
   reason,
@@ -199,13 +189,13 @@ const remaining = (row: MachineRow, reason: StopReason): Case => ({
 });
 
 /** A failure of one; where it would meet every other too, nothing more is begun. */
-function failed(context: PhaseContext, { row, sighting }: Pick<Case, "row" | "sighting">, error: unknown): Case {
+function failed(context: PhaseContext, one: Case, error: unknown): Case {
   const failure = failureOf(error);
   if (concernsAll(error)) context.pace.refuse(failure.detail);
-  return { row, sighting, act: "wait", outcome: needsSomebody(error) ? "alert" : "error", ...failure };
+  return { ...one, act: "wait", outcome: needsSomebody(error) ? "alert" : "error", ...failure };
 }
 
-const toItem = ({ row, sighting, outcome, reason, detail }: Case): Item => ({
+const toItem = ({ row, machine, outcome, reason, detail }: Case): Item => ({
   ...itemOf(row, outcome, reason, detail),
-  providerId: row.providerId ?? machineIn(sighting)?.providerId ?? null,
+  providerId: row.providerId ?? machine?.providerId ?? null,
 });

@@ -1,11 +1,13 @@
 import { getIfThere, type Driver } from "../driver/driver.ts";
 import { destroyIfDue } from "../lifecycle/destroy.ts";
-import { decide, type Verdict } from "../machine/decide.ts";
 import { creationTime } from "../machine/age.ts";
+import { decide } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
-import { concernsAll, type PhaseContext } from "./phase.ts";
+import { present } from "../machine/sighting.ts";
+import { concernsAll, type PhaseContext } from "./context.ts";
+import type { StopReason } from "./pace.ts";
 import { Withheld } from "./reap-older-than.ts";
-import type { Item } from "./report.ts";
+import type { Item, SweepReason } from "./report.ts";
 
 /** To read the machine again and destroy it; to find its row, close it and tell; and what reap writes at its end. */
 const COST = { fetches: 3, statements: 4 + 2 };
@@ -26,18 +28,21 @@ export interface GuardedDriver extends Driver {
    */
   know(machines: readonly Machine[]): Promise<readonly Machine[]>;
   readonly known: ReadonlyMap<string, Known>;
+  /** Why it destroyed no more; null while it did. */
+  readonly stopped: StopReason | null;
 }
 
 /**
  * A driver whose `destroy` decides first: over what is known from the list, and if that says that the machine may die, over
- * a fresh read of machine and row (I2, I4). Otherwise it throws {@link Withheld}. Every verdict is told to `onVerdict`.
+ * a fresh read of machine and row (I2, I4). Otherwise it throws {@link Withheld}. Whatever it decides is told to `onItem`.
  */
-export function guard(deps: PhaseContext, onVerdict: (item: Item) => void): GuardedDriver {
-  const { driver, store, budget, rules } = deps;
+export function guard(context: PhaseContext, onItem: (item: Item) => void): GuardedDriver {
+  const { driver, store, pace, rules } = context;
   const known = new Map<string, Known>();
+  let stopped: StopReason | null = null;
 
   async function know(machines: readonly Machine[]): Promise<readonly Machine[]> {
-    const oldest = deps.now() - rules.maxAgeMs;
+    const oldest = context.now() - rules.maxAgeMs;
     const old = machines.filter((machine) => (creationTime(machine) ?? oldest) < oldest);
     if (old.length === 0) return machines;
     const rows = await store.machines.ofMachines(old);
@@ -50,48 +55,53 @@ export function guard(deps: PhaseContext, onVerdict: (item: Item) => void): Guar
     return [...machines.filter((machine) => !hasFailed(machine)), ...machines.filter(hasFailed)];
   }
 
-  function settle(
-    providerId: string,
-    row: MachineRow | null,
-    { act, alert, reason }: Omit<Verdict, "reason"> & { reason: string },
-  ) {
-    const outcome = act === "destroy" ? "destroyed" : alert ? "alert" : "kept";
-    onVerdict({ uid: row?.uid ?? null, providerId, outcome, reason });
-    if (act !== "destroy") throw new Withheld("kept", reason);
+  function tell(providerId: string, row: MachineRow | null, outcome: Item["outcome"], reason: SweepReason): void {
+    onItem({ uid: row?.uid ?? null, providerId, outcome, reason, detail: null });
+  }
+
+  function keep(providerId: string, row: MachineRow | null, isAlert: boolean, reason: SweepReason): never {
+    tell(providerId, row, isAlert ? "alert" : "kept", reason);
+    throw new Withheld("kept", reason);
+  }
+
+  /** What the list showed is enough to keep a machine, and never enough to destroy it. */
+  async function mayTry(providerId: string, now: number): Promise<void> {
+    const listed = known.get(providerId);
+    const { row = null, nextTryAt = 0 } = listed ?? {};
+    const verdict = listed && decide(row, present(listed.machine), now, rules);
+    if (verdict && verdict.act !== "destroy") keep(providerId, row, verdict.alert, verdict.reason);
+    if (nextTryAt > now && nextTryAt <= now + LONGEST_WAIT_MS) keep(providerId, row, false, "backing_off");
+    stopped ??= await pace.stop(COST);
+    if (stopped !== null) throw new Withheld("budget", stopped);
+    if (listed && verdict && !(await context.allowance.take(verdict, row, listed.machine)))
+      keep(providerId, row, true, "held");
   }
 
   async function destroyNow(providerId: string, now: number): Promise<void> {
     const machine = await getIfThere(driver, providerId);
-    if (machine === null) return settle(providerId, known.get(providerId)?.row ?? null, GONE);
+    if (machine === null) return tell(providerId, known.get(providerId)?.row ?? null, "destroyed", "gone");
     const row = (await store.machines.ofMachines([machine])).get(providerId) ?? null;
-    settle(providerId, row, await destroyIfDue(deps, row, machine, now));
+    const { act, reason, alert } = await destroyIfDue(context, row, present(machine), now);
+    if (act !== "destroy") keep(providerId, row, alert, reason);
+    tell(providerId, row, "destroyed", reason);
   }
 
-  let isRefused = false;
   return {
     ...driver,
     known,
     know,
-    list: async (selector, options) => know(await driver.list(selector, { ...options, enough: budget.listed })),
+    get stopped() {
+      return stopped;
+    },
+    list: async (selector, options) => know(await driver.list(selector, { ...options, enough: pace.listed })),
 
     async destroy(providerId) {
-      const now = deps.now();
-      const listed = known.get(providerId);
-      const verdict = listed && decide(listed.row, listed.machine, now, rules);
-      if (listed && verdict) {
-        if (verdict.act !== "destroy") settle(providerId, listed.row, verdict);
-        if (listed.nextTryAt > now && listed.nextTryAt <= now + LONGEST_WAIT_MS)
-          settle(providerId, listed.row, BACKING_OFF);
-      }
-      if (isRefused || !budget.allows(COST) || !(await deps.mayGoOn()))
-        throw new Withheld("budget", "this sweep must end here");
-      if (listed && verdict && !(await deps.cap.allows(verdict, listed.row, listed.machine)))
-        settle(providerId, listed.row, HELD);
+      const now = context.now();
+      await mayTry(providerId, now);
       try {
         await destroyNow(providerId, now);
       } catch (error) {
-        deps.cap.undone();
-        isRefused = concernsAll(error);
+        if (concernsAll(error)) pace.refuse(error.message);
         throw error;
       }
     },
@@ -100,8 +110,5 @@ export function guard(deps: PhaseContext, onVerdict: (item: Item) => void): Guar
 
 /** Longer than any back-off: a later mark is a clock's mistake. */
 const LONGEST_WAIT_MS = 86_400_000;
-const BACKING_OFF = { act: "keep", alert: false, reason: "backing_off" } as const;
-const HELD = { act: "keep", alert: true, reason: "held" } as const;
-const GONE = { act: "destroy", alert: false, reason: "gone" } as const;
 
 const idOf = ({ providerId }: Machine): string => providerId;

@@ -22,9 +22,9 @@ type LockRow = Awaited<ReturnType<Store["lock"]["read"]>>;
 export async function healthOf({ lock, work }: Pick<Store, "lock" | "work">, wallNow: number): Promise<Health> {
   const row = await lock.read();
   const reasons = [...reasonsOf(row, wallNow)];
-  if (row?.reconciled.isTrusted === false)
+  if (row?.reconciled.doubts.inventory_untrusted)
     reasons.push("the provider lacks more machines at once than can be believed; see GET /v1/sweeps");
-  if (row?.reconciled.isForeign === true)
+  if (row?.reconciled.doubts.other_credential)
     reasons.push("the provider does not show what was made under another token of it; see GET /v1/sweeps");
   const overdue = await work.countOverdue(wallNow - OVERDUE_MS, wallNow + LONGEST_BACK_OFF_MS);
   if (overdue > 0)

@@ -6,18 +6,21 @@ import { labelUidOf, type Machine, type MachineRow } from "../machine/machine.ts
 import { isSame, ourSelector } from "../machine/ownership.ts";
 import { isSecondLook } from "../machine/rules.ts";
 import { absent, present, UNKNOWN, type Sighting } from "../machine/sighting.ts";
-import type { PhaseContext } from "./context.ts";
+import { failureOf, type PhaseContext } from "./context.ts";
+import type { SweepReason } from "./report.ts";
 
 /** As many rows as one list call can answer for. */
 export const BATCH = 50;
 /** Twice as many as there are rows to ask for: more is an answer to another question. */
 const MOST_LISTED = 100;
 
+const UNREADABLE = { reason: "unreadable", detail: "the provider shows labels that cannot be read" } as const;
+
 /** One list by uid, over up to {@link BATCH} rows. */
 export interface Listed {
   readonly machines: readonly Machine[];
   /** Why the list is not whole; null where it is. What it shows counts all the same. */
-  readonly failure: string | null;
+  readonly failure: { readonly reason: SweepReason; readonly detail: string } | null;
 }
 
 /**
@@ -32,10 +35,10 @@ export async function listByUid(
   try {
     const machines = await driver.list(selector, { enough: MOST_LISTED });
     const isReadable = machines.every(({ hasLabels }) => hasLabels);
-    return { machines, failure: isReadable ? null : "the provider shows labels that cannot be read" };
+    return { machines, failure: isReadable ? null : UNREADABLE };
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
-    return { machines: error.partial ?? [], failure: error.message };
+    return { machines: error.partial ?? [], failure: failureOf(error) };
   }
 }
 

@@ -1,7 +1,7 @@
 import { budgetOf, type Meter, type Share } from "./budget.ts";
 
 /** Why a phase had to leave something to the next sweep. */
-export type StopReason = "budget" | "lock_lost" | "provider_refused";
+export type StopReason = "budget" | "lock_lost" | "provider_refused" | "rate_limit";
 
 /** How far a phase may go: its budget, the lock, and what the provider refuses to everybody. */
 export interface Pace {

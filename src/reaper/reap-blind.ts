@@ -1,9 +1,10 @@
-import { DriverError, isNotFound } from "../driver/driver.ts";
+import { DriverError, isNotFound, type Driver, type ListOptions } from "../driver/driver.ts";
 import { decideBlind } from "../machine/decide.ts";
-import { ourSelector } from "../machine/ownership.ts";
 import type { Machine } from "../machine/machine.ts";
-import { concernsAll, messageOf, needsSomebody, type PhaseContext } from "./phase.ts";
-import type { Item, PhaseReport } from "./report.ts";
+import { ourSelector } from "../machine/ownership.ts";
+import type { Rules } from "../machine/rules.ts";
+import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
+import type { Item, PhaseResult, SweepReason } from "./report.ts";
 
 /** Nothing younger can be overdue by its label. */
 const YOUNGEST_MS = 3_600_000;
@@ -13,41 +14,49 @@ const YOUNGEST_MS = 3_600_000;
  * each after a fresh read. An owner's renewal is on the label within moments, so an hour is patience enough; and nothing that
  * a row might still protect longer is touched before.
  */
-export async function reapBlind(
-  deps: Pick<PhaseContext, "driver" | "rules" | "now" | "budget">,
-): Promise<Omit<PhaseReport, "phase">> {
-  const { driver, rules, budget } = deps;
-  const now = deps.now();
+export async function reapBlind({
+  driver,
+  rules,
+  pace,
+  now,
+}: Pick<PhaseContext, "driver" | "rules" | "now" | "pace">): Promise<PhaseResult> {
   const items: Item[] = [];
-  let failure: string | null = null;
-  let machines: readonly Machine[] = [];
-  try {
-    machines = await driver.list(ourSelector(rules.installations), {
-      olderThan: now - YOUNGEST_MS,
-      enough: budget.listed,
-    });
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    failure = error.message;
-    machines = error.partial ?? [];
-  }
-  for (const { providerId, ...listed } of machines) {
-    if (decideBlind({ providerId, ...listed }, now, rules).act !== "destroy") continue;
-    const tell = (outcome: Item["outcome"], reason: string) => items.push({ uid: null, providerId, outcome, reason });
-    if (failure !== null && items.some(({ outcome }) => outcome === "alert")) break;
-    if (!budget.allows({ fetches: 2, statements: 0 })) {
-      tell("remaining", "budget");
+  const at = now();
+  const { machines, failure } = await listOld(driver, rules, { olderThan: at - YOUNGEST_MS, enough: pace.listed });
+  for (const machine of machines) {
+    if (decideBlind(machine, at, rules).act !== "destroy") continue;
+    const { providerId } = machine;
+    const tell = (outcome: Item["outcome"], reason: SweepReason, detail: string | null = null) =>
+      items.push({ uid: null, providerId, outcome, reason, detail });
+    const stop = await pace.stop({ fetches: 2, statements: 0 });
+    if (stop !== null) {
+      tell("remaining", stop);
       continue;
     }
     try {
-      const verdict = decideBlind(await driver.get(providerId), now, rules);
+      const verdict = decideBlind(await driver.get(providerId), at, rules);
       if (verdict.act === "destroy") await driver.destroy(providerId);
       tell(verdict.act === "destroy" ? "destroyed" : "kept", verdict.reason);
     } catch (error) {
+      const { reason, detail } = failureOf(error);
       if (isNotFound(error)) tell("destroyed", "gone");
-      else tell(needsSomebody(error) ? "alert" : "error", messageOf(error));
-      if (concernsAll(error)) failure ??= error.message;
+      else tell(needsSomebody(error) ? "alert" : "error", reason, detail);
+      if (concernsAll(error)) pace.refuse(detail);
     }
   }
-  return { items, failure };
+  return { items, failure: failure ?? pace.refusal };
+}
+
+/** What was read before a list failed is there all the same. */
+async function listOld(
+  driver: Driver,
+  { installations }: Rules,
+  options: ListOptions,
+): Promise<{ machines: readonly Machine[]; failure: string | null }> {
+  try {
+    return { machines: await driver.list(ourSelector(installations), options), failure: null };
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    return { machines: error.partial ?? [], failure: error.message };
+  }
 }

@@ -16,6 +16,18 @@ export class Withheld extends Error {
   }
 }
 
+/** What is to be reaped. */
+export interface ReapOrder {
+  readonly selector: Selector;
+  /** The label whose unix seconds tell an age where the provider gives none. */
+  readonly createdLabel: string;
+  readonly maxAgeMs: number;
+  /** Unix milliseconds. */
+  readonly now: number;
+  /** Ends the run; what is left is reported. */
+  readonly signal?: AbortSignal;
+}
+
 /** Provider ids, in the order in which the provider listed them. */
 export interface Reaped {
   /** Gone, or on its way: destroyed now, already deleting, or vanished meanwhile (S177, S178). */
@@ -37,23 +49,9 @@ export interface Reaped {
  */
 export async function reapOlderThan(
   driver: Driver,
-  selector: Selector,
-  createdLabel: string,
-  maxAgeMs: number,
-  now: number,
-  signal?: AbortSignal,
+  { selector, createdLabel, maxAgeMs, now, signal }: ReapOrder,
 ): Promise<Reaped> {
-  if (!(Number.isFinite(maxAgeMs) && maxAgeMs > 0))
-    throw invalidInput({ field: "max_age", rule: "must be a length of time greater than zero" });
-  if (!Number.isFinite(now)) throw invalidInput({ field: "now", rule: "must be a time" });
-  // An empty selector is the whole project, foreign machines included (S173).
-  if (
-    Object.values(selector)
-      .flat()
-      .every((value) => value === "")
-  )
-    throw invalidInput({ field: "selector", rule: "must name at least one label and its value" });
-
+  checkOrder({ selector, createdLabel, maxAgeMs, now });
   const listed = await driver.list(selector, { olderThan: now - maxAgeMs });
   const mine = listed.filter((machine) => matches(machine.labels, selector));
   const report = {
@@ -86,4 +84,18 @@ export async function reapOlderThan(
       }
   }
   return report;
+}
+
+/** Refuses, before anything is listed, what could mean everything (S169-S173). */
+function checkOrder({ selector, maxAgeMs, now }: ReapOrder): void {
+  if (!(Number.isFinite(maxAgeMs) && maxAgeMs > 0))
+    throw invalidInput({ field: "max_age", rule: "must be a length of time greater than zero" });
+  if (!Number.isFinite(now)) throw invalidInput({ field: "now", rule: "must be a time" });
+  // An empty selector is the whole project, foreign machines included (S173).
+  if (
+    Object.values(selector)
+      .flat()
+      .every((value) => value === "")
+  )
+    throw invalidInput({ field: "selector", rule: "must name at least one label and its value" });
 }

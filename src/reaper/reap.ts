@@ -1,24 +1,29 @@
 import { DriverError, type Driver } from "../driver/driver.ts";
 import { backOffMs } from "../lifecycle/back-off.ts";
 import { LABEL } from "../machine/labels.ts";
-import { guard } from "./guarded-driver.ts";
 import { ourSelector } from "../machine/ownership.ts";
-import { concernsAll, needsSomebody, type PhaseContext } from "./phase.ts";
+import { failureOf, needsSomebody, type PhaseContext } from "./context.ts";
+import { guard } from "./guarded-driver.ts";
 import { reapOlderThan, type Reaped } from "./reap-older-than.ts";
-import type { Item, PhaseReport } from "./report.ts";
+import type { Item, PhaseResult, SweepReason } from "./report.ts";
 
 /**
  * Destroys every machine of ours that is older than `MAX_AGE` and was promised no longer life, whether or not D1 knows of
  * it. When the list fails midway, what it had read is judged all the same: being present and too old is proof enough (I4).
  * What cannot be destroyed backs off, so that it cannot starve what is younger.
  */
-export async function reap(deps: PhaseContext): Promise<Omit<PhaseReport, "phase">> {
-  const { rules, store } = deps;
-  const now = deps.now();
+export async function reap(context: PhaseContext): Promise<PhaseResult> {
+  const { rules, store, pace } = context;
+  const now = context.now();
   const items: Item[] = [];
-  const driver = guard(deps, (item) => items.push(item));
-  const selector = ourSelector(rules.installations);
-  const run = (over: Driver) => reapOlderThan(over, selector, LABEL.created, rules.maxAgeMs, now);
+  const driver = guard(context, (item) => items.push(item));
+  const order = {
+    selector: ourSelector(rules.installations),
+    createdLabel: LABEL.created,
+    maxAgeMs: rules.maxAgeMs,
+    now,
+  };
+  const run = (over: Driver) => reapOlderThan(over, order);
 
   let failure: string | null = null;
   let reaped: Reaped;
@@ -31,19 +36,18 @@ export async function reap(deps: PhaseContext): Promise<Omit<PhaseReport, "phase
     reaped = await run({ ...driver, list: () => driver.know(partial) });
   }
 
-  const tell = (providerId: string, outcome: Item["outcome"], reason: string): void => {
-    items.push({ uid: driver.known.get(providerId)?.row?.uid ?? null, providerId, outcome, reason });
-  };
-  const attemptsOf = (providerId: string): number => driver.known.get(providerId)?.attempts ?? 0;
+  const knownOf = (providerId: string) => driver.known.get(providerId);
+  const tell = (providerId: string, outcome: Item["outcome"], reason: SweepReason, detail: string | null = null) =>
+    items.push({ uid: knownOf(providerId)?.row?.uid ?? null, providerId, outcome, reason, detail });
   const failed = reaped.errors.map(({ providerId, error }) => {
-    const attempts = attemptsOf(providerId) + 1;
-    tell(providerId, needsSomebody(error) ? "alert" : "error", error.message);
-    if (concernsAll(error)) failure ??= error.message;
-    return { providerId, error: error.message, attempts, nextTryAt: now + backOffMs(attempts) };
+    const { reason, detail } = failureOf(error);
+    const attempts = (knownOf(providerId)?.attempts ?? 0) + 1;
+    tell(providerId, needsSomebody(error) ? "alert" : "error", reason, detail);
+    return { providerId, error: detail, attempts, nextTryAt: now + backOffMs(attempts) };
   });
-  for (const providerId of reaped.remaining) tell(providerId, "remaining", "budget");
+  for (const providerId of reaped.remaining) tell(providerId, "remaining", driver.stopped ?? "budget");
   for (const providerId of reaped.unknownAge) tell(providerId, "unknown_age", "unknown_age");
-  const gone = reaped.destroyed.filter((providerId) => attemptsOf(providerId) > 0);
+  const gone = reaped.destroyed.filter((providerId) => (knownOf(providerId)?.attempts ?? 0) > 0);
   await store.reapFailures.record(failed, gone);
-  return { items, failure };
+  return { items, failure: failure ?? pace.refusal };
 }

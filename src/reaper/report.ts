@@ -1,5 +1,27 @@
+import type { DriverErrorCode } from "../driver/driver.ts";
+import type { MachineRow } from "../machine/machine.ts";
 import { idOf } from "../machine/name.ts";
+import type { Reason, ResourceReason } from "../machine/reason.ts";
 import { resourceId, type ResourceKind } from "../machine/resource.ts";
+import type { StopReason } from "./pace.ts";
+
+/** Why something failed: the driver's word for it, or ours. */
+export type FailureReason = DriverErrorCode | "store_unavailable" | "internal";
+
+/** What a report says of one machine or resource. Stable; sentences for people stand beside it, as `detail`. */
+export type SweepReason =
+  | Reason
+  | StopReason
+  | FailureReason
+  /** More would die early than a sweep may bring about. */
+  | "held"
+  | "backing_off"
+  | "adopted"
+  | "installation_shared"
+  /** Its label was behind its lease and has been written; could not be written. */
+  | "label"
+  | "label_behind"
+  | ResourceReason;
 
 export interface SweepOrder {
   readonly startedBy: "cron" | "admin" | "create";
@@ -20,11 +42,24 @@ export interface Item {
    * destroy that was under way is known to its end, or a label caught up with its lease.
    */
   readonly outcome: "destroyed" | "kept" | "alert" | "error" | "remaining" | "unknown_age" | "settled";
-  readonly reason: string;
+  readonly reason: SweepReason;
+  /** The same for people, where there is more to say. */
+  readonly detail: string | null;
 }
 
+/** What became of a row's machine. */
+export const itemOf = (
+  { uid, providerId }: Pick<MachineRow, "uid" | "providerId">,
+  outcome: Item["outcome"],
+  reason: SweepReason,
+  detail: string | null = null,
+): Item => ({ uid, providerId, outcome, reason, detail });
+
+/** What a phase answers. */
+export type PhaseResult = Omit<PhaseReport, "phase">;
+
 export interface PhaseReport {
-  readonly phase: "expire" | "reap" | "settle" | "reconcile" | "leftovers";
+  readonly phase: "expire" | "reap" | "settle" | "reconcile" | "orphans";
   readonly items: readonly Item[];
   /** Why the phase as a whole could not run, or not to its end; null when it could. */
   readonly failure: string | null;
@@ -43,7 +78,7 @@ export interface SweepReport extends SweepOrder {
 }
 
 /** `failed`: a phase could not do its work. `partial`: something due still lives. */
-export function outcomeOf(phases: readonly PhaseReport[]): "ok" | "partial" | "failed" {
+export function reportOutcome(phases: readonly PhaseReport[]): "ok" | "partial" | "failed" {
   if (phases.some(({ failure }) => failure !== null)) return "failed";
   const open = phases
     .flatMap(({ items }) => items)
@@ -75,13 +110,13 @@ export function reportJson(report: SweepReport) {
     scheduled_at: time(report.scheduledAt),
     started_at: time(report.startedAt),
     finished_at: time(report.finishedAt),
-    outcome: outcomeOf(report.phases),
+    outcome: reportOutcome(report.phases),
     phases: report.phases.map(({ phase, items, failure }) => {
       const those = (outcome: Item["outcome"]) =>
         items
           .filter((item) => item.outcome === outcome)
           .slice(0, MOST_NAMED)
-          .map((item) => ({ id: idIn(item), provider_id: item.providerId, reason: item.reason }));
+          .map((item) => ({ id: idIn(item), provider_id: item.providerId, reason: item.reason, detail: item.detail }));
       return {
         phase,
         counts: Object.fromEntries(
@@ -113,6 +148,7 @@ export function logLines(report: SweepReport) {
         [item.kind ?? "machine"]: idIn(item),
         provider_id: item.providerId,
         reason: item.reason,
+        detail: item.detail,
       })),
   );
   return [...alerts, { event: "sweep" as const, id: report.id, ...reportJson(report) }];

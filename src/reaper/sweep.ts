@@ -6,21 +6,30 @@
  *   reap       machines older than MAX_AGE, found at the provider: it needs no row and finds what D1 forgot
  *   settle     rows of a create or a destroy under way: followed to its end
  *   reconcile  every quarter of an hour the inventory against the rows, and the rows against it
- *   leftovers  firewalls, networks and keys that nobody uses any more: deleted
+ *   orphans    firewalls, networks and keys that nobody uses any more: deleted
  */
 import { invalidInput } from "../driver/driver.ts";
-import { AFTER_A_REQUEST, budgetOf, PLANS, type Plan, type Share } from "./budget.ts";
+import { AFTER_A_REQUEST, PLANS, type Plan, type Share } from "./budget.ts";
+import { failureOf, type PhaseContext, type SweepContext } from "./context.ts";
 import { dryRunProvider } from "./dry-run.ts";
+import { expire, settle } from "./due-rows.ts";
+import { endResources, findEnded } from "./ended-resources.ts";
+import { isPassDue, reconcile } from "./inventory.ts";
+import { lookForOrphans } from "./orphans.ts";
+import { createPace } from "./pace.ts";
 import { StoreError } from "../store/db.ts";
-import { createBlastCap } from "./blast-cap.ts";
-import { expire } from "./expire.ts";
-import { findEnded, leftovers } from "./leftovers.ts";
-import { messageOf, type PhaseContext, type SweepContext } from "./phase.ts";
+import { createAllowance } from "./allowance.ts";
 import { reapBlind } from "./reap-blind.ts";
 import { reap } from "./reap.ts";
-import { isReconcileDue, reconcile } from "./reconcile.ts";
-import { settle } from "./settle.ts";
-import { hasNews, outcomeOf, reportJson, type PhaseReport, type SweepOrder, type SweepReport } from "./report.ts";
+import {
+  hasNews,
+  reportJson,
+  reportOutcome,
+  type PhaseReport,
+  type PhaseResult,
+  type SweepOrder,
+  type SweepReport,
+} from "./report.ts";
 
 /** How long the lock holds without a sign of life. */
 const LOCK_MS = 90_000;
@@ -33,10 +42,10 @@ const LEFT_BY = {
   reap: { fetches: 4, statements: 16 },
   settle: { fetches: 2, statements: 1 },
   reconcile: { fetches: 2, statements: 5 },
-  leftovers: { fetches: 0, statements: 0 },
+  orphans: { fetches: 0, statements: 0 },
 };
-/** A slice of the reconcile at least. */
-const WALK_FETCHES = 3;
+/** A slice of an inventory pass at least. */
+const SLICE_FETCHES = 3;
 /** The report and the release still have to be paid for. */
 const CLOSING_STATEMENTS = 2;
 
@@ -44,27 +53,27 @@ const CLOSING_STATEMENTS = 2;
  * Runs one sweep and answers its report, or null when another is running. A dry run takes no lock and writes nothing.
  * Whatever fails is told in the report.
  */
-export async function sweep(deps: SweepContext, order: SweepOrder): Promise<SweepReport | null> {
-  const { meter, now, wallNow, openStore } = deps;
+export async function sweep(context: SweepContext, order: SweepOrder): Promise<SweepReport | null> {
+  const { meter, now, wallNow, openStore } = context;
   if (Number.isNaN(new Date(now()).getTime())) throw invalidInput({ field: "now", rule: "must be a time" });
   const startedAt = wallNow();
   if (order.dryRun) {
     const store = openStore({ readOnly: true });
     const memory = await orRefusal(store.lock.recall());
-    const pretended = { ...deps, ...dryRunProvider(deps, meter) };
+    const pretended = { ...context, ...dryRunProvider(context, meter) };
     if (memory instanceof StoreError) return runBlind(pretended, order, startedAt, memory);
-    return run(deps, order, startedAt, { ...pretended, store, memory, mayGoOn: async () => true });
+    return run(context, order, startedAt, { ...pretended, store, memory, holdLock: async () => true });
   }
 
   const { lock: locks, sweeps } = openStore();
-  const lock = await orRefusal(locks.acquire(deps.newUid(), startedAt, startedAt + LOCK_MS));
-  if (lock instanceof StoreError) return runBlind(deps, order, startedAt, lock);
+  const lock = await orRefusal(locks.acquire(context.newUid(), startedAt, startedAt + LOCK_MS));
+  if (lock instanceof StoreError) return runBlind(context, order, startedAt, lock);
   if (lock === null) return null;
   const { fence, lastReportAt, memory } = lock;
-  const mayGoOn = holding((until) => locks.renew(fence, until), wallNow, startedAt);
-  const report = await run(deps, order, startedAt, { ...deps, store: openStore({ fence }), memory, mayGoOn });
+  const holdLock = holding((until) => locks.renew(fence, until), wallNow, startedAt);
+  const report = await run(context, order, startedAt, { ...context, store: openStore({ fence }), memory, holdLock });
 
-  const outcome = outcomeOf(report.phases);
+  const outcome = reportOutcome(report.phases);
   const isToKeep = hasNews(report) || report.finishedAt - lastReportAt >= REPORT_EVERY_MS;
   const kept = await closing(async () =>
     isToKeep ? sweeps.insert({ ...report, outcome, report: reportJson(report) }) : null,
@@ -108,46 +117,42 @@ async function closing<T>(act: () => Promise<T>): Promise<{ value: T | null; fai
 
 /** D1 refuses: no lock, no rows, no report row. */
 async function runBlind(
-  deps: SweepContext,
+  context: SweepContext,
   order: SweepOrder,
   startedAt: number,
   cause: StoreError,
 ): Promise<SweepReport> {
-  const { meter, plan, driver, rules, now, wallNow } = deps;
-  const budget = budgetOf(meter, limitOf(plan, order));
+  const { meter, plan, driver, rules, now } = context;
+  const pace = createPace(meter, limitOf(plan, order), async () => true);
   const untried = { items: [], failure: cause.hint };
   const phases: PhaseReport[] = [
     { phase: "expire", ...untried },
-    await isolated("reap", () => reapUnder(cause, { driver, rules, now, budget })),
+    await isolated("reap", () => reapUnder(cause, { driver, rules, now, pace })),
     { phase: "settle", ...untried },
     { phase: "reconcile", ...untried },
-    { phase: "leftovers", ...untried },
+    { phase: "orphans", ...untried },
   ];
-  const { fetches, statements } = meter;
-  return { ...order, id: null, scheduledAt: now(), startedAt, finishedAt: wallNow(), phases, fetches, statements };
+  return reportOf(context, order, startedAt, phases);
 }
 
 /** What the provider shows and its labels tell is enough to end what is overdue. */
-async function reapUnder(
-  { hint }: StoreError,
-  deps: Parameters<typeof reapBlind>[0],
-): Promise<Omit<PhaseReport, "phase">> {
-  const { items, failure } = await reapBlind(deps);
+async function reapUnder({ hint }: StoreError, context: Parameters<typeof reapBlind>[0]): Promise<PhaseResult> {
+  const { items, failure } = await reapBlind(context);
   return { items, failure: failure ?? hint };
 }
 
 /** Where expire could not read its rows, they are asked for once more: one refusal may be a hiccup, two are none. */
-async function reapAsItCan(deps: PhaseContext, isInDoubt: boolean): Promise<Omit<PhaseReport, "phase">> {
+async function reapAsItCan(context: PhaseContext, isInDoubt: boolean): Promise<PhaseResult> {
   try {
-    if (isInDoubt) await deps.store.work.due(deps.now(), 1, null);
-    return await reap(deps);
+    if (isInDoubt) await context.store.work.due(context.now(), 1, null);
+    return await reap(context);
   } catch (error) {
     if (!(error instanceof StoreError) || !isInDoubt) throw error;
-    return reapUnder(error, deps);
+    return reapUnder(error, context);
   }
 }
 
-/** Renews the lock when it was last shown a sign of life too long ago; false from when it is lost. */
+/** Renews the lock when it was last shown a sign of life too long ago; answers false from when it is lost. */
 function holding(
   renew: (until: number) => Promise<boolean>,
   wallNow: () => number,
@@ -164,44 +169,64 @@ function holding(
   };
 }
 
+/** What all phases share; each has a pace of its own. */
+type Opened = Omit<PhaseContext, "pace" | "allowance"> & { readonly holdLock: () => Promise<boolean> };
+
 async function run(
-  { meter, plan, wallNow, now }: SweepContext,
+  context: SweepContext,
   order: SweepOrder,
   startedAt: number,
-  opened: Omit<PhaseContext, "budget" | "cap">,
+  { holdLock, ...opened }: Opened,
 ): Promise<SweepReport> {
+  const { meter, plan, now } = context;
   const limit = limitOf(plan, order);
-  const deps = { ...opened, cap: createBlastCap(opened.store, opened.rules, now()) };
-  // Only when a walk is due does settle leave it its calls.
-  const forWalk = isReconcileDue(opened.memory, now()) ? WALK_FETCHES : 0;
-  const phase = (name: keyof typeof LEFT_BY): PhaseContext => ({
-    ...deps,
-    budget: budgetOf(meter, {
-      fetches: limit.fetches - LEFT_BY[name].fetches - (name === "settle" ? forWalk : 0),
-      statements: limit.statements - CLOSING_STATEMENTS - LEFT_BY[name].statements,
-    }),
-  });
+  const shared = { ...opened, allowance: createAllowance(opened.store, opened.rules, now()) };
+  // Only when an inventory pass is due does settle leave it its calls.
+  const forPass = isPassDue(opened.memory, now()) ? SLICE_FETCHES : 0;
+  const phase = (name: keyof typeof LEFT_BY): PhaseContext => {
+    const left = LEFT_BY[name];
+    const share = {
+      fetches: limit.fetches - left.fetches - (name === "settle" ? forPass : 0),
+      statements: limit.statements - CLOSING_STATEMENTS - left.statements,
+    };
+    return { ...shared, pace: createPace(meter, share, holdLock) };
+  };
   // What nobody uses is found before machines die, so that what they used goes with a later sweep, and a dry run can foretell it.
-  const ended = await orRefusal(findEnded(deps));
+  const ended = await orRefusal(findEnded(shared));
   const expired = await isolated("expire", () => expire(phase("expire")));
   const isInDoubt = expired.failure !== null && expired.items.length === 0;
   const reaped = await isolated("reap", () => reapAsItCan(phase("reap"), isInDoubt));
   const settled = await isolated("settle", () => settle(phase("settle")));
   const reconciled = await isolated("reconcile", () => reconcile(phase("reconcile")));
-  const left = await isolated("leftovers", () => leftovers(phase("leftovers"), ended));
-  const phases = [expired, reaped, settled, reconciled, left];
+  const orphans = await isolated("orphans", () => endAndLook(phase("orphans"), ended));
+  return reportOf(context, order, startedAt, [expired, reaped, settled, reconciled, orphans]);
+}
+
+async function endAndLook(
+  context: PhaseContext,
+  ended: Awaited<ReturnType<typeof findEnded>> | StoreError,
+): Promise<PhaseResult> {
+  if (ended instanceof StoreError) throw ended;
+  const items = await endResources(context, ended);
+  const orphans = await lookForOrphans(context);
+  return { items: [...items, ...orphans.items], failure: orphans.failure };
+}
+
+function reportOf(
+  { meter, now, wallNow }: SweepContext,
+  order: SweepOrder,
+  startedAt: number,
+  phases: readonly PhaseReport[],
+): SweepReport {
   const { fetches, statements } = meter;
   return { ...order, id: null, scheduledAt: now(), startedAt, finishedAt: wallNow(), phases, fetches, statements };
 }
 
 /** An error boundary around a phase (I8): whatever happens in it, the next one runs. */
-async function isolated(
-  phase: PhaseReport["phase"],
-  act: () => Promise<Omit<PhaseReport, "phase">>,
-): Promise<PhaseReport> {
+async function isolated(phase: PhaseReport["phase"], act: () => Promise<PhaseResult>): Promise<PhaseReport> {
   try {
     return { phase, ...(await act()) };
   } catch (error) {
-    return { phase, items: [], failure: messageOf(error) };
+    return { phase, items: [], failure: failureOf(error).detail };
   }
 }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { Doubt } from "../machine/reason.ts";
 import { jsonText, parseFirst, sql, type Sql } from "./db.ts";
 
 const lockRow = z.object({
@@ -10,11 +11,11 @@ const lockRow = z.object({
   last_error: z.string().nullable(),
   resources_listed_at: z.int(),
   first_sweep_at: z.int().nullable(),
-  // What cannot be read costs a walk that begins anew, and not the sweep.
+  // What cannot be read costs a pass that begins anew, and not the sweep.
   reconcile: jsonText(z.unknown()),
 });
 
-const walk = z.object({
+const inventoryPass = z.object({
   startedAt: z.int(),
   side: z.enum(["machines", "rows"]),
   page: z.int().nullable(),
@@ -24,7 +25,11 @@ const walk = z.object({
   foreign: z.int(),
   failures: z.int(),
 });
-const reconcile = z.object({ walk: walk.nullable(), lastAt: z.int(), isTrusted: z.boolean(), isForeign: z.boolean() });
+const reconcile = z.object({
+  pass: inventoryPass.nullable(),
+  lastAt: z.int(),
+  doubts: z.object({ inventory_untrusted: z.boolean(), other_credential: z.boolean() }),
+});
 
 export interface Release {
   now: number;
@@ -44,23 +49,21 @@ export interface SweepMemory {
   reconcile: ReconcileMemory;
 }
 
-/** How far the reconcile has got. */
+/** How far the inventory pass has got. */
 export interface ReconcileMemory {
-  /** The walk over everything that is under way; null between two. */
-  walk: Walk | null;
-  /** When the last whole walk began. */
-  lastAt: number;
-  /** Whether what that one found absent may be believed. */
-  isTrusted: boolean;
-  /** Whether that one missed what was made under another credential of the provider. */
-  isForeign: boolean;
+  /** The pass over everything that is under way; null between two. */
+  pass: InventoryPass | null;
+  /** When the last whole pass began. */
+  readonly lastAt: number;
+  /** What it left in doubt. */
+  readonly doubts: Readonly<Record<Doubt, boolean>>;
 }
 
 /** What came of a slice: there are more, it was the last of its side, or this tick had better end here. */
 export type Progress = "more" | "done" | "stop";
 
-/** One walk over the inventory, and then over the rows. */
-export interface Walk {
+/** One pass over the inventory, and then over the rows. */
+export interface InventoryPass {
   readonly startedAt: number;
   side: "machines" | "rows";
   /** The page of machines to read next; null = the last. */
@@ -84,14 +87,18 @@ interface Held {
   readonly memory: SweepMemory;
 }
 
-const FRESH: Readonly<ReconcileMemory> = { walk: null, lastAt: 0, isTrusted: true, isForeign: false };
+const freshMemory = (): ReconcileMemory => ({
+  pass: null,
+  lastAt: 0,
+  doubts: { inventory_untrusted: false, other_credential: false },
+});
 /** Later than any machine: nothing is younger than a first sweep that is still to come. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 const memoryOf = (row: z.infer<typeof lockRow>): SweepMemory => ({
   resourcesListedAt: row.resources_listed_at,
   firstSweepAt: row.first_sweep_at ?? NEVER,
-  reconcile: reconcile.safeParse(row.reconcile).data ?? { ...FRESH },
+  reconcile: reconcile.safeParse(row.reconcile).data ?? freshMemory(),
 });
 
 /** A condition for the writes of a sweep: once another holds the lock, a write with the old number changes nothing. */
@@ -121,7 +128,7 @@ export function createLockStore(db: Sql) {
     /** What the next sweep will know; for one that takes no lock. */
     async recall(): Promise<SweepMemory> {
       const row = await current();
-      return row ? memoryOf(row) : { resourcesListedAt: 0, firstSweepAt: NEVER, reconcile: { ...FRESH } };
+      return row ? memoryOf(row) : { resourcesListedAt: 0, firstSweepAt: NEVER, reconcile: freshMemory() };
     },
 
     /** Holds on for longer. False when another has taken over, and the sweep must stop. */

@@ -60,7 +60,7 @@ describe("the built Worker in workerd, with D1 and the simulator on real sockets
         { phase: "reap" },
         { phase: "settle" },
         { phase: "reconcile" },
-        { phase: "leftovers" },
+        { phase: "orphans" },
       ],
     });
     expect(controlsOf(stack).state().servers).toEqual([]);

@@ -259,7 +259,7 @@ describe("when D1 refuses", () => {
       { phase: "reap", failure: "the database does not answer" },
       { phase: "settle", failure: "the database does not answer" },
       { phase: "reconcile" },
-      { phase: "leftovers", failure: "the database does not answer" },
+      { phase: "orphans", failure: "the database does not answer" },
     ]);
   });
 });

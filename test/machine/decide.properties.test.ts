@@ -1,7 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { creationTime, labelTime } from "../../src/machine/age.ts";
-import { decide, type Reason } from "../../src/machine/decide.ts";
+import { decide } from "../../src/machine/decide.ts";
+import type { Reason } from "../../src/machine/reason.ts";
+import { present } from "../../src/machine/sighting.ts";
 import { endOf } from "../../src/machine/lease.ts";
 import { isOurs } from "../../src/machine/ownership.ts";
 import { LABEL } from "../../src/machine/labels.ts";
@@ -82,7 +84,7 @@ const situations = fc.tuple(rowOrNone, machines, times);
 const exception = (holds: (...situation: Situation) => boolean) =>
   counterexample(situations, (situation) => holds(...situation), 5000);
 const destroys = (...[row, machine, now]: Situation): Reason | null => {
-  const { act, reason } = decide(row, machine, now, RULES);
+  const { act, reason } = decide(row, present(machine), now, RULES);
   return act === "destroy" ? reason : null;
 };
 
@@ -90,7 +92,7 @@ describe("decide, whatever row, machine and time", () => {
   it("is asked here about every reason there is, so that what follows says something", () => {
     const reasons = fc
       .sample(situations, { numRuns: 40_000, seed: 1 })
-      .map(([row, machine, now]) => decide(row, machine, now, RULES).reason);
+      .map(([row, machine, now]) => decide(row, present(machine), now, RULES).reason);
     expect(new Set(reasons)).toEqual(
       new Set<Reason>([
         "foreign",
@@ -201,8 +203,8 @@ describe("decide, whatever row, machine and time", () => {
     expect(
       exception((row, machine, now) => {
         if (destroys(row, machine, now) === null) return true;
-        const dying = decide(row, { ...machine, status: "deleting" }, now, RULES);
-        const locked = decide(row, { ...machine, deleteProtected: true }, now, RULES);
+        const dying = decide(row, present({ ...machine, status: "deleting" }), now, RULES);
+        const locked = decide(row, present({ ...machine, deleteProtected: true }), now, RULES);
         return dying.reason === "dying" && locked.reason === "provider_protected" && locked.alert;
       }),
     ).toBeNull();

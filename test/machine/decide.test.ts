@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { decide, type Reason, type Verdict } from "../../src/machine/decide.ts";
+import { decide, type Verdict } from "../../src/machine/decide.ts";
 import { endOf } from "../../src/machine/lease.ts";
 import { isOurs, isSame } from "../../src/machine/ownership.ts";
 import { LABEL } from "../../src/machine/labels.ts";
+import type { Reason } from "../../src/machine/reason.ts";
+import { present } from "../../src/machine/sighting.ts";
 import { PHASES, type Labels, type LiveStatus, type Machine, type MachineRow } from "../../src/machine/machine.ts";
 import { CREATED, DAY, HOUR, machineOf, OTHER_UID, OUR_LABELS, rowOf, RULES, SECOND, seconds } from "./fixtures.ts";
 
-const judge = (row: MachineRow | null, machine: Machine, now: number): Verdict => decide(row, machine, now, RULES);
+const judge = (row: MachineRow | null, machine: Machine, now: number): Verdict =>
+  decide(row, present(machine), now, RULES);
 const keep = (reason: Reason): Verdict => ({ act: "keep", reason, alert: false });
 const alert = (reason: Reason): Verdict => ({ act: "keep", reason, alert: true });
 const destroy = (reason: Reason): Verdict => ({ act: "destroy", reason, alert: false });

@@ -39,7 +39,13 @@ function createTinyDriver(machines: readonly Machine[], change: Partial<Driver> 
 }
 
 const reap = (driver: Driver, maxAge = HOUR, selector = OURS, signal?: AbortSignal): Promise<Reaped> =>
-  reapOlderThan(driver, selector, LABEL.created, maxAge, NOW, signal);
+  reapOlderThan(driver, {
+    selector,
+    createdLabel: LABEL.created,
+    maxAgeMs: maxAge,
+    now: NOW,
+    ...(signal === undefined ? {} : { signal }),
+  });
 
 /** A driver whose destroy fails for some, by id. */
 const failingFor = (machines: readonly Machine[], failures: Readonly<Record<string, Error>>) => {
@@ -104,7 +110,12 @@ describe("age", () => {
   it("S161: without it the label's unix seconds count, under whatever key the caller names", async () => {
     const machines = [stamped("old", seconds(NOW - 2 * HOUR)), stamped("young", seconds(NOW - MINUTE))];
     expect((await reap(createTinyDriver(machines).driver)).destroyed).toEqual(["old"]);
-    const other = await reapOlderThan(createTinyDriver(machines).driver, OURS, "born", HOUR, NOW);
+    const other = await reapOlderThan(createTinyDriver(machines).driver, {
+      selector: OURS,
+      createdLabel: "born",
+      maxAgeMs: HOUR,
+      now: NOW,
+    });
     expect(other).toEqual({ ...NOTHING, unknownAge: ["old", "young"] });
   });
 
@@ -149,7 +160,8 @@ describe("age", () => {
     });
     const at = async (now: number) => {
       const { driver } = createTinyDriver([aged("1", 0)]);
-      return (await reapOlderThan(driver, OURS, LABEL.created, HOUR, now)).destroyed;
+      return (await reapOlderThan(driver, { selector: OURS, createdLabel: LABEL.created, maxAgeMs: HOUR, now }))
+        .destroyed;
     };
     expect(await at(NOW + HOUR)).toEqual([]);
     expect(await at(NOW + HOUR + 1)).toEqual(["1"]);
@@ -189,7 +201,9 @@ describe("what is refused before anything is listed", () => {
   });
 
   it("S172: a time that is not a number", async () => {
-    await expect(reapOlderThan(driver, OURS, LABEL.created, HOUR, Number.NaN)).rejects.toMatchObject({
+    await expect(
+      reapOlderThan(driver, { selector: OURS, createdLabel: LABEL.created, maxAgeMs: HOUR, now: Number.NaN }),
+    ).rejects.toMatchObject({
       problem: { field: "now" },
     });
     expect(list).not.toHaveBeenCalled();

@@ -29,7 +29,7 @@ describe("a sweep", () => {
       { phase: "reap", items: [{ outcome: "destroyed" }] },
       { phase: "settle", failure: null },
       { phase: "reconcile" },
-      { phase: "leftovers", failure: "the database does not answer" },
+      { phase: "orphans", failure: "the database does not answer" },
     ]);
     expect(servers(mayfly).map(({ name }) => name)).not.toContain("forgotten");
   });
@@ -138,7 +138,7 @@ describe("a sweep", () => {
         { destroyed: [{ reason: "max_age" }] },
         { phase: "settle" },
         { phase: "reconcile" },
-        { phase: "leftovers" },
+        { phase: "orphans" },
       ],
     };
     expect(dry.body).toMatchObject({ sweep: { id: null, dry_run: true, ...destroyed } });

@@ -14,7 +14,13 @@ it("S186: two reapers over one cloud both succeed, and both may name a machine",
       machineOf({ providerId, name: providerId, labels: OURS, createdAt: NOW - 25 * HOUR }),
     );
   }
-  const reap = () => reapOlderThan(createMemoryDriver({ now: () => NOW, cloud }), OURS, LABEL.created, 24 * HOUR, NOW);
+  const reap = () =>
+    reapOlderThan(createMemoryDriver({ now: () => NOW, cloud }), {
+      selector: OURS,
+      createdLabel: LABEL.created,
+      maxAgeMs: 24 * HOUR,
+      now: NOW,
+    });
   const both = await Promise.all([reap(), reap()]);
   expect(both.map(({ errors, destroyed }) => [errors.length, destroyed.length])).toEqual([
     [0, 5],

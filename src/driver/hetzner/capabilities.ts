@@ -1,10 +1,11 @@
+import type { Machine } from "../../machine/machine.ts";
 import type { Capabilities } from "../capabilities.ts";
 import { askPricing, checkId, openClient, type HetznerOptions } from "./account.ts";
 import { hasReserve } from "./rate-limit.ts";
-import { anyAnswer } from "./schema.ts";
+import { anyAnswer, type Server } from "./schema.ts";
 import { createFirewalls } from "./firewalls.ts";
 import { findSnapshot } from "./images.ts";
-import { listServerPage } from "./list.ts";
+import { findServer, listServerPage } from "./list.ts";
 import { toMachine } from "./machine.ts";
 import { createNetworks } from "./networks.ts";
 import { createSshKeys } from "./ssh-keys.ts";
@@ -14,13 +15,15 @@ import { listServerTypes } from "./server-types.ts";
 export function createHetznerCapabilities(options: HetznerOptions): Required<Capabilities> {
   const account = options.account ?? {};
   const call = openClient(options, account);
+  const read = (server: Server): Machine => toMachine(server, options.now(), account.currency === "EUR");
   return {
     sshKeys: createSshKeys(call),
     firewalls: createFirewalls(call),
     networks: createNetworks(call),
 
-    inventoryPage: (selector, number) =>
-      listServerPage(call, (server) => toMachine(server, options.now(), account.currency === "EUR"), selector, number),
+    findByName: (name) => findServer(call, read, name),
+
+    inventoryPage: (selector, number) => listServerPage(call, read, selector, number),
 
     async serverTypes() {
       if (account.currency === undefined) await askPricing(call, account);

@@ -7,10 +7,10 @@ import type { Machine } from "../../machine/machine.ts";
 import { checkSpec, type MachineSpec } from "../../machine/spec.ts";
 import { DriverError, invalidInput, isNotFound, type Driver } from "../driver.ts";
 import { askPricing, checkId, openClient, type HetznerOptions } from "./account.ts";
-import { listServers } from "./list.ts";
+import { findServer, listServers } from "./list.ts";
 import { priceAt, toMachine } from "./machine.ts";
 import { checkReserve } from "./rate-limit.ts";
-import { anyAnswer, parseServer, serverAnswer, serverPage } from "./schema.ts";
+import { anyAnswer, serverAnswer, type Server } from "./schema.ts";
 
 /** `POST /servers` ends by then, so that the outcome can still be recorded within the 30 s that a Worker is left. */
 const CREATE_TIMEOUT_MS = 20_000;
@@ -21,8 +21,7 @@ const SIDE_CALL_TIMEOUT_MS = 5_000;
 export function createHetznerDriver(options: HetznerOptions): Driver {
   const account = options.account ?? {};
   const call = openClient(options, account);
-  const read = (server: NonNullable<ReturnType<typeof parseServer>>): Machine =>
-    toMachine(server, options.now(), account.currency === "EUR");
+  const read = (server: Server): Machine => toMachine(server, options.now(), account.currency === "EUR");
 
   /** Prices in an answer carry no currency. Without it they stay unknown, which costs a limit its precision, not a machine. */
   async function learnCurrency(): Promise<void> {
@@ -34,21 +33,11 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
     }
   }
 
-  async function findByName(name: string): Promise<Machine | null> {
-    const { servers } = await call({
-      method: "GET",
-      path: `/servers?name=${encodeURIComponent(name)}`,
-      answer: serverPage,
-    });
-    const found = servers.map(parseServer).find((server) => server?.name === name);
-    return found ? read(found) : null;
-  }
-
   /** After a refusal for the name, or no clear answer at all: whose machine holds the name now? (P20, P24) */
   async function resolve(spec: MachineSpec, failure: DriverError): Promise<Machine> {
     let existing: Machine | null;
     try {
-      existing = await findByName(spec.name);
+      existing = await findServer(call, read, spec.name);
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
       // Nothing was learnt: a taken name may still turn out to be taken by ours.

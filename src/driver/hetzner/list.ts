@@ -32,6 +32,21 @@ function pagesOf(call: Client, read: (server: Server) => Machine, selector: Sele
   };
 }
 
+/** The server of that name, which is unique in a project; null where there is none. */
+export async function findServer(
+  call: Client,
+  read: (server: Server) => Machine,
+  name: string,
+): Promise<Machine | null> {
+  const { servers } = await call({
+    method: "GET",
+    path: `/servers?name=${encodeURIComponent(name)}`,
+    answer: serverPage,
+  });
+  const found = servers.map(parseServer).find((server) => server?.name === name);
+  return found ? read(found) : null;
+}
+
 /** One page of the inventory, by ascending id. Counted from 1; null asks for the last one. */
 export async function listServerPage(
   call: Client,

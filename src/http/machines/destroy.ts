@@ -79,13 +79,13 @@ export function destroyRoutes(app: OpenAPIHono<AppEnv>): void {
       const machine = toJson(kept, scope.now());
       return c.json({ machine, kept_until: machine.expires_at }, 200);
     }
-    const work = destroyMachine(scope, row, c.get("requestId"));
+    const work = destroyMachine(scope, row);
     keepAlive(c, work);
     const result = await work;
     if (!result.ok) throw problemOf(result.refusal);
-    const isGone = result.row.status === "destroyed";
+    const isGone = result.value.status === "destroyed";
     c.set("outcome", isGone ? "destroyed" : "deleting");
-    return c.json({ machine: toJson(result.row, scope.now()) }, isGone ? 200 : 202);
+    return c.json({ machine: toJson(result.value, scope.now()) }, isGone ? 200 : 202);
   });
 
   app.openapi(destroyAll, async (c) => {

@@ -30,7 +30,12 @@ export function describeLife(open: OpenCloud): void {
       const old = put({ name: "old", labels, createdAt: now() - 3 * HOUR });
       put({ name: "young", labels, createdAt: now() - HOUR });
       put({ name: "foreign", createdAt: now() - 3 * HOUR });
-      const reaped = await reapOlderThan(driver, labels, LABEL.created, 2 * HOUR, now());
+      const reaped = await reapOlderThan(driver, {
+        selector: labels,
+        createdLabel: LABEL.created,
+        maxAgeMs: 2 * HOUR,
+        now: now(),
+      });
       expect(reaped.destroyed).toEqual([old]);
       expect(names()).toEqual(["foreign", "young"]);
     });

@@ -97,7 +97,12 @@ describe("the label selector", () => {
       return sim.fetch(new Request(url.href, init));
     });
     expect(await deaf.driver.list({ a: "1" })).toHaveLength(3);
-    const reaped = await reapOlderThan(deaf.driver, { a: "1", b: "2" }, "created", 24 * HOUR, NOW);
+    const reaped = await reapOlderThan(deaf.driver, {
+      selector: { a: "1", b: "2" },
+      createdLabel: "created",
+      maxAgeMs: 24 * HOUR,
+      now: NOW,
+    });
     expect(reaped.destroyed).toEqual([String(mine.id)]);
     expect((await driver.list({})).map(({ name }) => name)).toEqual(["half", "foreign"]);
   });

@@ -158,7 +158,7 @@ describe("a row without a machine", () => {
     const { provider_id } = machineIn(await put(mayfly, "box"));
     await minutes(mayfly, 2);
     await deleteBehind(mayfly, provider_id);
-    expect(await reconciled(mayfly, 16)).toContain("kept missing");
+    expect(await reconciled(mayfly, 16)).toContain("kept not_seen");
     expect(await live(mayfly)).toHaveLength(1);
     expect(await reconciled(mayfly, 16)).toContain("settled lost");
     expect(await live(mayfly)).toEqual([]);

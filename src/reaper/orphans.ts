@@ -1,10 +1,9 @@
-import { DriverError } from "../driver/driver.ts";
 import { resourcesOf } from "../lifecycle/resources.ts";
+import { onDriverError } from "../lifecycle/refusal.ts";
 import { labelTime } from "../machine/age.ts";
-import { isOurs, ourSelector } from "../machine/ownership.ts";
-import type { Rules } from "../machine/rules.ts";
 import { LABEL, uidIn } from "../machine/labels.ts";
 import { isUid } from "../machine/name.ts";
+import { isOurs, ourSelector } from "../machine/ownership.ts";
 import {
   isLiveResource,
   RESOURCE_KINDS,
@@ -13,12 +12,13 @@ import {
   type ResourceRow,
   type ResourceSpec,
 } from "../machine/resource.ts";
+import type { Rules } from "../machine/rules.ts";
 import type { OrphanResource } from "../store/resource-endings.ts";
-import type { PhaseContext } from "./phase.ts";
-import type { Item, PhaseReport } from "./report.ts";
+import type { PhaseContext } from "./context.ts";
+import type { Item, PhaseResult, SweepReason } from "./report.ts";
 
 const EVERY_MS = 3_600_000;
-/** A kind costs a few pages and the rows of them; each stray is one more statement. */
+/** A kind costs a few pages and the rows of them; each orphan is one more statement. */
 const COST = { fetches: 4, statements: 2 };
 
 /**
@@ -26,59 +26,73 @@ const COST = { fetches: 4, statements: 2 };
  * has no row was forgotten with the database: past the end that its label tells, and used by nobody, it gets a row that only asks
  * for its deletion, which then takes the one way that all take.
  */
-export async function lookForStrays(deps: PhaseContext): Promise<Omit<PhaseReport, "phase">> {
-  const { memory } = deps;
-  const now = deps.now();
+export async function lookForOrphans(context: PhaseContext): Promise<PhaseResult> {
+  const { memory, capabilities, pace } = context;
+  const now = context.now();
   const items: Item[] = [];
   const isDue = now - memory.resourcesListedAt >= EVERY_MS || memory.resourcesListedAt > now;
-  if (!isDue || deps.capabilities.hasHeadroom?.() === false) return { items, failure: null };
+  if (!isDue || capabilities.hasHeadroom?.() === false) return { items, failure: null };
   let failure: string | null = null;
   let isWhole = true;
   for (const kind of RESOURCE_KINDS) {
-    if (!deps.budget.allows(COST) || !(await deps.mayGoOn())) return { items, failure };
-    try {
-      isWhole = (await noteStrays(deps, kind, items)) && isWhole;
-    } catch (error) {
-      if (!(error instanceof DriverError)) throw error;
-      failure ??= error.message;
-    }
+    if ((await pace.stop(COST)) !== null) return { items, failure };
+    isWhole = await onDriverError(
+      async () => (await markOrphans(context, kind, items)) && isWhole,
+      (error) => {
+        failure ??= error.message;
+        return isWhole;
+      },
+    );
   }
   // What the budget left out the next tick takes up.
   if (failure === null && isWhole) memory.resourcesListedAt = now;
   return { items, failure };
 }
 
-/** Gives the strays of one kind their rows; false where the budget ended before all had one. */
-async function noteStrays(deps: PhaseContext, kind: ResourceKind, items: Item[]): Promise<boolean> {
-  const { store, capabilities, rules, budget } = deps;
-  const now = deps.now();
+/** Gives the orphans of one kind their rows; false where the budget ended before all had one. */
+async function markOrphans(context: PhaseContext, kind: ResourceKind, items: Item[]): Promise<boolean> {
+  const { store, capabilities, rules, pace } = context;
   const seen = (await resourcesOf(capabilities, kind)?.list(ourSelector(rules.installations))) ?? [];
   const ours = seen.filter((one) => isOurs(one, rules.installations));
   const keys = ours.map(({ id, labels }) => ({ id, uid: uidIn(labels) }));
   const rows = await store.resources.ofResources(kind, keys);
   for (const one of ours) {
     const uid = uidIn(one.labels);
-    const tell = (outcome: Item["outcome"], reason: string) =>
-      items.push({ kind, uid: isUid(uid) ? uid : null, providerId: one.id, outcome, reason });
     const atId = rows.some((row) => isLiveResource(row) && row.providerId === one.id);
-    const ofUid = rows.find((row) => row.uid === uid);
-    const isBeingMade = ofUid !== undefined && isLiveResource(ofUid) && ofUid.providerId === null;
+    const ofUid = rows.find((row) => row.uid === uid) ?? null;
+    const isBeingMade = ofUid !== null && isLiveResource(ofUid) && ofUid.providerId === null;
     if (atId || isBeingMade) continue;
-    if (!budget.allows({ fetches: 0, statements: 1 })) return false;
-    if (!isUid(uid)) tell("alert", "unreadable");
-    else if (ofUid === undefined) {
-      if (!isForgotten(one, now, rules)) continue;
-      await store.resources.insertOrphan(leftoverOf(deps, kind, { uid, labelUid: null }, one), now);
-      tell("kept", "no_row");
-    } else if (isLiveResource(ofUid)) {
-      await store.resources.insertOrphan(leftoverOf(deps, kind, { uid: deps.newUid(), labelUid: uid }, one), now);
-      tell("kept", "duplicate");
-    } else {
-      await store.resources.reopen(uid, one.id, now);
-      tell("kept", "late_landing");
-    }
+    if (!pace.affords({ fetches: 0, statements: 1 })) return false;
+    const reason = await markOrphan(context, kind, one, ofUid);
+    const outcome = reason === "unreadable" ? "alert" : "kept";
+    if (reason !== null)
+      items.push({ kind, uid: isUid(uid) ? uid : null, providerId: one.id, outcome, reason, detail: null });
   }
   return true;
+}
+
+/** Gives one its row, and answers why; null where it is left alone. `ofUid` is the row that its uid label names. */
+async function markOrphan(
+  context: PhaseContext,
+  kind: ResourceKind,
+  one: Resource,
+  ofUid: ResourceRow | null,
+): Promise<SweepReason | null> {
+  const { resources } = context.store;
+  const now = context.now();
+  const uid = uidIn(one.labels);
+  if (!isUid(uid)) return "unreadable";
+  if (ofUid === null) {
+    if (!isForgotten(one, now, context.rules)) return null;
+    await resources.insertOrphan(orphanOf(context, kind, { uid, labelUid: null }, one), now);
+    return "no_row";
+  }
+  if (isLiveResource(ofUid)) {
+    await resources.insertOrphan(orphanOf(context, kind, { uid: context.newUid(), labelUid: uid }, one), now);
+    return "duplicate";
+  }
+  await resources.reopen(uid, one.id, now);
+  return "late_landing";
 }
 
 /** Without a row: past its end by label and by age, and nobody uses it. A doubtful age is no age. */
@@ -96,7 +110,7 @@ function specOf(kind: ResourceKind, { material }: Resource): ResourceSpec {
 }
 
 /** The row of one that is to go. */
-function leftoverOf(
+function orphanOf(
   { provider, now }: PhaseContext,
   kind: ResourceKind,
   { uid, labelUid }: Pick<ResourceRow, "uid" | "labelUid">,

@@ -94,7 +94,7 @@ describe("tearing down all that an owner has", () => {
   });
 });
 
-describe("the leftovers phase", () => {
+describe("the orphans phase", () => {
   it("I4: deletes nothing at the first look, and nothing that a machine began to use between two looks", async () => {
     const mayfly = createMayfly();
     await mayfly.send("POST", "/v1/firewalls", { name: "web", rules: [SSH], ttl: "5m" });

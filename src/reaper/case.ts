@@ -1,0 +1,32 @@
+import type { Verdict } from "../machine/decide.ts";
+import type { Machine, MachineRow } from "../machine/machine.ts";
+import type { Item, SweepReason } from "./report.ts";
+
+/** Which rows a phase works on, and what it does with them besides. */
+export interface Queue {
+  readonly name: "expire" | "settle";
+  /** What a row that closes is called: settle only proves what was reported when it was begun. */
+  readonly closed: Item["outcome"];
+  /** Calls that one row may take beside its delete. */
+  readonly looks: number;
+}
+
+/** What is to become of a row, and then what became of it. */
+export interface Case {
+  readonly row: MachineRow;
+  /** Null where none was seen. */
+  readonly machine: Machine | null;
+  /** A whole list does not show it, and nobody knows its id. */
+  readonly isMissing: boolean;
+  /** Its end is decided and written down. */
+  readonly isClaimed: boolean;
+  /** `wait`: nothing can be done now. `label`: its label is behind and is to be written. */
+  readonly act: Verdict["act"] | "wait" | "label";
+  readonly outcome: Item["outcome"];
+  readonly reason: SweepReason;
+  readonly detail: string | null;
+}
+
+/** One whose machine is to be destroyed, or was. */
+export const isDoomed = (one: Case): one is Case & { machine: Machine } =>
+  one.act === "destroy" && one.machine !== null;

@@ -1,0 +1,68 @@
+import { deleteClaimed, PATIENCE, type Deletion } from "../lifecycle/delete-resource.ts";
+import type { ResourceRow } from "../machine/resource.ts";
+import { isSecondLook } from "../machine/rules.ts";
+import { concernsAll, needsSomebody, type PhaseContext } from "./context.ts";
+import type { StopReason } from "./pace.ts";
+import { itemOf, type Item, type SweepReason } from "./report.ts";
+
+/** As many as a tick looks at; it can delete fewer. */
+const MOST_LOOKED_AT = 50;
+/** What is still written after the reads, however many there are. */
+const RECORDS = 4;
+/** To read one again and to delete it. */
+const FETCHES = 2;
+
+/** What is past its end and used by no live machine. */
+export const findEnded = ({ store, now }: Pick<PhaseContext, "store" | "now">): Promise<ResourceRow[]> =>
+  store.resources.ended(now(), MOST_LOOKED_AT);
+
+/**
+ * Deletes firewalls, networks and keys that are past their own lease and used by no live machine, in that order (S52): on their
+ * owner's word at once, else at the second look. What is still in use is tried again (S53, S130).
+ */
+export async function endResources(context: PhaseContext, ended: readonly ResourceRow[]): Promise<readonly Item[]> {
+  const { store, pace } = context;
+  const now = context.now();
+  if (ended.length === 0) return [];
+  if (!pace.affords({ fetches: 0, statements: RECORDS })) return ended.map((row) => toItem(row, "remaining", "budget"));
+  const isReady = (row: ResourceRow): boolean => row.deleteRequestedAt !== null || isSecondLook(row.idleSince, now);
+  const idle = ended.filter((row) => !isReady(row));
+  await store.resources.noteIdle(
+    idle.filter(({ idleSince }) => idleSince === null).map(({ uid }) => uid),
+    now,
+  );
+  const ready = ended.filter(isReady);
+  const affordable = ready.filter((_, index) =>
+    pace.affords({ fetches: FETCHES * (index + 1), statements: RECORDS - 1 }),
+  );
+  const claimed = await store.resources.claimDelete(affordable, now);
+  let stop: StopReason = "budget";
+  const done = await deleteClaimed(context, claimed, async (last) => {
+    if (last !== undefined && concernsAll(last.error)) pace.refuse(last.error.message);
+    const reason = await pace.stop({ fetches: 0, statements: 0 });
+    stop = reason ?? stop;
+    return reason === null;
+  });
+  const isDone = ({ uid }: ResourceRow): boolean => done.some(({ row }) => row.uid === uid);
+  return [
+    ...idle.map((row) => toItem(row, "kept", "idle")),
+    ...done.map(toDone),
+    ...ready.filter((row) => !isDone(row)).map((row) => toItem(row, "remaining", stop)),
+  ];
+}
+
+function toDone({ row, act, reason, detail = null, error }: Deletion): Item {
+  if (act === "close") return toItem(row, reason === "expired" ? "destroyed" : "settled", reason, detail);
+  if (reason === "identity_mismatch" || needsSomebody(error)) return toItem(row, "alert", reason, detail);
+  return toItem(row, error === undefined && row.attempts < PATIENCE ? "kept" : "error", reason, detail);
+}
+
+const toItem = (
+  row: ResourceRow,
+  outcome: Item["outcome"],
+  reason: SweepReason,
+  detail: string | null = null,
+): Item => ({
+  kind: row.spec.kind,
+  ...itemOf(row, outcome, reason, detail),
+});

@@ -1,0 +1,163 @@
+import type { InventoryPage } from "../driver/capabilities.ts";
+import { DriverError } from "../driver/driver.ts";
+import { orphanOf } from "../lifecycle/adopt.ts";
+import { adoptCredential } from "../lifecycle/credential.ts";
+import { destroyIfDue } from "../lifecycle/destroy.ts";
+import { learnEnds } from "../lifecycle/renew.ts";
+import { decide, type Verdict } from "../machine/decide.ts";
+import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
+import { isSame, ourSelector } from "../machine/ownership.ts";
+import { present } from "../machine/sighting.ts";
+import type { InventoryPass, Progress } from "../store/lock.ts";
+import type { OrphanMachine } from "../store/machine-inventory.ts";
+import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
+import { countFailure } from "./missing-rows.ts";
+import type { Item, SweepReason } from "./report.ts";
+
+/** What has not changed is written down all the same, so often that rows say when it was last seen, and no oftener. */
+const OBSERVE_MS = 3_600_000;
+/** To destroy one that landed late: it is read again, and its row is looked up again. */
+const LATE = { fetches: 3, statements: 8 };
+
+/**
+ * One page of the inventory, from the last to the first: the provider is listed first and then the rows are read, so that whatever
+ * is created meanwhile has its row by then.
+ */
+export async function readInventoryPage(context: PhaseContext, pass: InventoryPass, items: Item[]): Promise<Progress> {
+  let page: InventoryPage;
+  try {
+    page = await readPage(context, pass.page);
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    if (concernsAll(error) || pass.page === null || countFailure(pass) === "retry") throw error;
+    items.push({ uid: null, providerId: null, outcome: "error", ...failureOf(error) });
+    pass.page -= 1;
+    return pass.page < 1 ? "done" : "more";
+  }
+  pass.failures = 0;
+  if (!page.isWhole) items.push({ uid: null, providerId: null, outcome: "alert", reason: "unreadable", detail: null });
+  const ours = page.machines.filter(({ hasLabels }) => hasLabels);
+  const rows = await context.store.machines.ofMachines(ours);
+  const held = ours.flatMap((machine) => {
+    const row = rows.get(machine.providerId);
+    return row && isItsOwn(row, machine) ? [{ row, machine }] : [];
+  });
+  await refreshHeld(context, held);
+  const others = ours
+    .filter((machine) => !held.some((one) => one.machine === machine))
+    .map((machine) => ({ machine, row: rows.get(machine.providerId) ?? null }));
+  if (!(await settleOthers(context, others, items))) return "stop";
+  pass.page = page.number - 1;
+  return page.number <= 1 ? "done" : "more";
+}
+
+async function readPage({ driver, capabilities, rules }: PhaseContext, number: number | null): Promise<InventoryPage> {
+  const selector = ourSelector(rules.installations);
+  if (capabilities.inventoryPage) return capabilities.inventoryPage(selector, number);
+  return { machines: await driver.list(selector), number: 1, isWhole: true };
+}
+
+interface Held {
+  readonly row: MachineRow;
+  readonly machine: Machine;
+}
+
+/** Whether a row is a machine's: live, and either at its id or still without one. What stands at its id must be it. */
+const isItsOwn = (row: MachineRow, machine: Machine): boolean =>
+  isLive(row) && (row.providerId ?? machine.providerId) === machine.providerId && isSame(row, machine);
+
+/** Machines with a row of their own: what has changed is written down, and a later end on a label is learnt. */
+async function refreshHeld(context: PhaseContext, held: readonly Held[]): Promise<void> {
+  const { store } = context;
+  const now = context.now();
+  await adoptCredential(
+    context,
+    held.map(({ row }) => row),
+  );
+  const active = held.filter(({ row }) => row.phase === "active");
+  const changed = active.filter(
+    ({ row, machine }) => hasChanged(row, machine) || now - (row.observedAt ?? 0) >= OBSERVE_MS,
+  );
+  await store.machines.observe(
+    changed.map(({ row, machine }) => ({ uid: row.uid, machine })),
+    now,
+  );
+  await learnEnds(store, active);
+}
+
+const hasChanged = (row: MachineRow, machine: Machine): boolean =>
+  row.missingSince !== null ||
+  row.status !== machine.status ||
+  row.publicIpv4 !== machine.publicIpv4 ||
+  row.publicIpv6 !== machine.publicIpv6 ||
+  row.privateIpv4 !== machine.privateIpv4;
+
+interface Other {
+  readonly machine: Machine;
+  /** The row that its id or its uid label finds; null where there is none. */
+  readonly row: MachineRow | null;
+}
+
+type Tell = (outcome: Item["outcome"], reason: SweepReason, detail?: string | null) => void;
+
+/** Adopts what has no row and destroys what has a tombstone. False where the budget ended before it was done. */
+async function settleOthers(context: PhaseContext, others: readonly Other[], items: Item[]): Promise<boolean> {
+  const now = context.now();
+  const orphans: OrphanMachine[] = [];
+  const credential = await context.credential();
+  let isDone = true;
+  for (const { machine, row } of others) {
+    const tell: Tell = (outcome, reason, detail = null) =>
+      void items.push({ uid: row?.uid ?? null, providerId: machine.providerId, outcome, reason, detail });
+    const { act, reason, alert } = decide(row, present(machine, true), now, context.rules);
+    if (act === "adopt") orphans.push(orphanOf(machine, row, { ...context, credential, now }));
+    if (alert) tell("alert", reason);
+    else if (reason === "unknown_age") tell("unknown_age", reason);
+    // What is past every promise is reap's.
+    if (act === "destroy" && reason === "late_landing") {
+      const stop = await context.pace.stop(LATE);
+      if (stop === null) await destroyLate(context, { machine, row }, tell);
+      else tell("remaining", stop);
+      isDone &&= stop === null;
+    }
+  }
+  await adopt(context, orphans, items);
+  return isDone;
+}
+
+async function adopt(
+  { store, memory, now }: PhaseContext,
+  orphans: readonly OrphanMachine[],
+  items: Item[],
+): Promise<void> {
+  if (orphans.length === 0) return;
+  const hadRows = (await store.inventory.countLive()) > 0;
+  const adopted = await store.inventory.adoptOrphans(orphans, now());
+  for (const { uid, machine } of orphans) {
+    if (!adopted.has(uid)) continue;
+    const { providerId } = machine;
+    items.push({ uid, providerId, outcome: "settled", reason: "adopted", detail: null });
+    // With rows in this database, what was created since its first sweep should have had one: who else creates here?
+    if (hadRows && (machine.createdAt ?? 0) > memory.firstSweepAt)
+      items.push({ uid, providerId, outcome: "alert", reason: "installation_shared", detail: null });
+  }
+}
+
+async function destroyLate(context: PhaseContext, { machine, row }: Other, tell: Tell): Promise<void> {
+  try {
+    if (!(await context.allowance.take({ reason: "late_landing" }, row, machine))) return tell("alert", "held");
+    const live = await context.driver.get(machine.providerId);
+    const current = (await context.store.machines.ofMachines([live])).get(live.providerId) ?? null;
+    const verdict = await destroyIfDue(context, current, present(live), context.now());
+    tell(outcomeOf(verdict), verdict.reason);
+  } catch (error) {
+    if (concernsAll(error)) throw error;
+    const { reason, detail } = failureOf(error);
+    tell(needsSomebody(error) ? "alert" : "error", reason, detail);
+  }
+}
+
+function outcomeOf({ act, alert }: Verdict): Item["outcome"] {
+  if (act === "destroy") return "destroyed";
+  return alert ? "alert" : "kept";
+}

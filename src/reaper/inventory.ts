@@ -1,0 +1,88 @@
+/**
+ * The inventory pass: every quarter of an hour all that the provider has of ours against the rows, and the rows against it, in
+ * slices that the budget allows; a pass that is not done goes on with the next tick.
+ *
+ *   machines   page by page: one without a row is adopted, one with a tombstone destroyed
+ *   rows       fifty by fifty: one whose machine is not there is lost after two looks, the second by id
+ */
+import { onDriverError } from "../lifecycle/refusal.ts";
+import type { InventoryPass, Progress, SweepMemory } from "../store/lock.ts";
+import type { PhaseContext } from "./context.ts";
+import { readInventoryPage } from "./inventory-page.ts";
+import { isTooMany, lookForMissing } from "./missing-rows.ts";
+import type { Item, PhaseResult } from "./report.ts";
+
+const EVERY_MS = 15 * 60_000;
+/** Ten thousand machines take three hours and a half on a free plan. */
+const LONGEST_MS = 6 * 3_600_000;
+/** So many slices a tick; each parses fifty machines, and a free plan allows 10 ms of CPU. */
+const MOST_SLICES = { free: 2, paid: 60 };
+/** What a slice costs at least: to list, to look up, and to write down what follows. */
+const COST = { fetches: 3, statements: 6 };
+
+/** Whether a pass is under way, or one is to begin. */
+export const isPassDue = ({ reconcile: state }: SweepMemory, now: number): boolean =>
+  state.pass !== null || now - state.lastAt >= EVERY_MS || state.lastAt > now;
+
+const newPass = (now: number): InventoryPass => ({
+  startedAt: now,
+  side: "machines",
+  page: null,
+  after: "",
+  shown: 0,
+  absent: 0,
+  foreign: 0,
+  failures: 0,
+});
+
+export async function reconcile(context: PhaseContext): Promise<PhaseResult> {
+  const { memory, pace, capabilities } = context;
+  const state = memory.reconcile;
+  const now = context.now();
+  const items: Item[] = [];
+  if (!isPassDue(memory, now)) return { items, failure: null };
+  // One that cannot end begins anew.
+  if (state.pass !== null && now - state.pass.startedAt > LONGEST_MS) state.pass = null;
+  // A pass can wait; what is left of the provider's rate limit then is for deletes.
+  if (capabilities.hasHeadroom?.() === false) return { items, failure: null };
+  const pass = (state.pass ??= newPass(now));
+  const failure = await onDriverError<string | null>(
+    async () => {
+      for (let slice = 0; slice < MOST_SLICES[context.plan]; slice++) {
+        if ((await pace.stop(COST)) !== null) break;
+        const progress = await goOn(context, pass, items);
+        if (progress === "done") await conclude(context, pass, items);
+        if (progress !== "more") break;
+      }
+      return null;
+    },
+    ({ message }) => message,
+  );
+  return { items, failure };
+}
+
+/** One slice of a pass, on the side that it has come to. */
+async function goOn(context: PhaseContext, pass: InventoryPass, items: Item[]): Promise<Progress> {
+  if (pass.side === "rows") return lookForMissing(context, pass, items);
+  const progress = await readInventoryPage(context, pass, items);
+  if (progress !== "done") return progress;
+  pass.side = "rows";
+  pass.shown = await context.store.inventory.countShown(context.now());
+  // The rows' side reads what was just written, which a dry run has not.
+  return "stop";
+}
+
+/**
+ * What a pass found absent is believed by the next one, unless it was so much that the inventory itself must be doubted. The two doubts
+ * are told apart and released apart: a word on the one says nothing about the other.
+ */
+async function conclude({ store, memory }: PhaseContext, pass: InventoryPass, items: Item[]): Promise<void> {
+  const isReleased = async () => (await store.settings.inventoryReleasedUntil()) > pass.startedAt;
+  const isUntrusted = isTooMany(pass) && !(await isReleased());
+  if (isUntrusted) {
+    await store.inventory.forgetMissing(pass.startedAt);
+    items.push({ uid: null, providerId: null, outcome: "alert", reason: "inventory_untrusted", detail: null });
+  }
+  const doubts = { inventory_untrusted: isUntrusted, other_credential: pass.foreign > 0 };
+  memory.reconcile = { pass: null, lastAt: pass.startedAt, doubts };
+}

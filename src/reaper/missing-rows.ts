@@ -1,0 +1,124 @@
+import { doubtOf } from "../lifecycle/credential.ts";
+import { decide } from "../machine/decide.ts";
+import type { MachineRow } from "../machine/machine.ts";
+import { isSecondLook } from "../machine/rules.ts";
+import { absent, machineIn, type Sighting } from "../machine/sighting.ts";
+import type { InventoryPass, Progress } from "../store/lock.ts";
+import { concernsAll, failureOf, type PhaseContext } from "./context.ts";
+import { BATCH, listByUid, lookById } from "./look.ts";
+import { itemOf, type Item } from "./report.ts";
+
+const LEAST = 3;
+const SHARE = 0.2;
+/** To ask for one by its id, and what is still written afterwards. */
+const LOOK = { fetches: 1, statements: 5 };
+
+/** More than these are not lost one by one: something is wrong with the inventory. */
+export const isTooMany = ({ absent: count, shown }: InventoryPass): boolean => count > Math.max(LEAST, SHARE * shown);
+
+/** So often a slice is tried before the pass goes on without it. */
+const TRIES = 3;
+
+/** Counts a failure where a pass stands. After some that place is passed over, so that one bad page hides no other (I8). */
+export function countFailure(pass: InventoryPass): "retry" | "pass_over" {
+  pass.failures += 1;
+  if (pass.failures < TRIES) return "retry";
+  pass.failures = 0;
+  return "pass_over";
+}
+
+/** What a slice has found. */
+interface Found {
+  readonly row: MachineRow;
+  readonly sighting: Sighting;
+}
+
+/**
+ * Fifty rows that the provider has shown once. One that it does not list by uid is marked, and is lost when a later pass does not
+ * find it either and the provider has nothing of its id (P42).
+ */
+export async function lookForMissing(context: PhaseContext, pass: InventoryPass, items: Item[]): Promise<Progress> {
+  const now = context.now();
+  const rows = await context.store.inventory.shownAfter(pass.after, BATCH, now);
+  if (rows.length === 0) return "done";
+  const listed = await listByUid(context, rows);
+  const after = rows.at(-1)?.uid ?? pass.after;
+  const progress = rows.length < BATCH ? "done" : "more";
+  if (listed.failure !== null) {
+    items.push({ uid: null, providerId: null, outcome: "error", ...listed.failure });
+    if (countFailure(pass) === "retry") return "stop";
+    pass.after = after;
+    return progress;
+  }
+  pass.failures = 0;
+  const shown = new Set(listed.machines.map(({ providerId }) => providerId));
+  const found: Found[] = [];
+  for (const row of rows) {
+    if (row.providerId === null || shown.has(row.providerId)) continue;
+    const sighting = await lookAgain(context, pass, row, items);
+    if (sighting !== null) found.push({ row, sighting });
+  }
+  await write(context, found, items);
+  pass.after = after;
+  return progress;
+}
+
+/** The second look at a row that a list does not show, by its id; null where there is nothing more to decide now. */
+async function lookAgain(
+  context: PhaseContext,
+  pass: InventoryPass,
+  row: MachineRow,
+  items: Item[],
+): Promise<Sighting | null> {
+  const doubt = await doubtOf(context, row, context.memory.reconcile.doubts.inventory_untrusted || isTooMany(pass));
+  const first = absent("list", doubt);
+  if (doubt === "other_credential") pass.foreign += 1;
+  else if (row.missingSince === null) pass.absent += 1;
+  if (doubt !== null || row.providerId === null || !isSecondLook(row.missingSince, context.now())) return first;
+  const stop = await context.pace.stop(LOOK);
+  if (stop !== null) {
+    items.push(itemOf(row, "remaining", stop));
+    return null;
+  }
+  try {
+    return await lookById(context, row, row.providerId);
+  } catch (error) {
+    if (concernsAll(error)) throw error;
+    const { reason, detail } = failureOf(error);
+    items.push(itemOf(row, "error", reason, detail));
+    return null;
+  }
+}
+
+/** Decides over each, writes it down and tells it. What is there after all, and due, is left to the phases of rows. */
+async function write({ store, now, rules }: PhaseContext, found: readonly Found[], items: Item[]): Promise<void> {
+  const at = now();
+  const decided = found.map((one) => ({ ...one, ...decide(one.row, one.sighting, at, rules) }));
+  const those = (test: (one: (typeof decided)[number]) => boolean) => decided.filter(test);
+  for (const { row, sighting, act, reason, alert } of decided) {
+    if (sighting.seen !== "absent" && !alert) continue;
+    const outcome = act === "close" ? "settled" : alert ? "alert" : "kept";
+    items.push(itemOf(row, outcome, reason));
+  }
+  const uidsOf = (all: readonly Found[]) => all.map(({ row }) => row.uid);
+  const isFirst = ({ row, sighting }: Found) =>
+    sighting.seen === "absent" && sighting.doubt !== "other_credential" && row.missingSince === null;
+  await store.inventory.markMissing(uidsOf(those(isFirst)), at);
+  await store.inventory.markMismatched(
+    uidsOf(those(({ reason, act }) => reason === "identity_mismatch" && act === "keep")),
+    at,
+  );
+  await store.endings.close(
+    those(({ act }) => act === "close" || act === "disown").map(({ row, act, reason }) => ({
+      uid: row.uid,
+      reason,
+      phase: act === "disown" ? ("disowned" as const) : ("destroyed" as const),
+    })),
+    at,
+  );
+  const back = those(({ reason }) => reason === "live").flatMap(({ row, sighting }) => {
+    const machine = machineIn(sighting);
+    return machine ? [{ uid: row.uid, machine }] : [];
+  });
+  await store.machines.observe(back, at);
+}
