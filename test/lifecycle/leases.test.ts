@@ -129,9 +129,14 @@ describe("keep_on_failure", () => {
     expect(kept).toMatchObject({ status: 200, body: { kept_until: at(NOW + 2 * HOUR) } });
     expect(machineIn(kept)).toMatchObject({ status: "creating", expires_at: at(NOW + 2 * HOUR) });
     expect(labelEnd(mayfly)).toBe(NOW + 2 * HOUR);
-    await mayfly.tick(NOW + HOUR);
+    mayfly.advance(HOUR);
+    await mayfly.tick();
     expect(servers(mayfly)).toHaveLength(1);
-    await mayfly.tick(NOW + 2 * HOUR);
+    mayfly.advance(HOUR - 1);
+    await mayfly.tick();
+    expect(servers(mayfly)).toHaveLength(1);
+    mayfly.advance(1);
+    await mayfly.tick();
     expect(servers(mayfly)).toEqual([]);
   });
 

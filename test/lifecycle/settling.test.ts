@@ -42,7 +42,7 @@ describe("a create that nobody repeats", () => {
     await minutes(mayfly, 14);
     expect((await shown(mayfly)).status).toBe("creating");
     await minutes(mayfly, 3);
-    expect(await shown(mayfly)).toMatchObject({ status: "destroyed", reason: "launch_failed" });
+    expect(await shown(mayfly)).toMatchObject({ status: "destroyed", reason: "never_seen" });
     expect((await put(mayfly)).status).toBe(201);
   });
 

@@ -7,80 +7,14 @@ import { present } from "../../src/machine/sighting.ts";
 import { endOf } from "../../src/machine/lease.ts";
 import { isOurs } from "../../src/machine/ownership.ts";
 import { LABEL } from "../../src/machine/labels.ts";
-import { isLive, LIVE_STATUSES, PHASES, STATUSES, type Machine, type MachineRow } from "../../src/machine/machine.ts";
-import {
-  counterexample,
-  CREATED,
-  DAY,
-  HOUR,
-  INSTALLATION,
-  machineOf,
-  MINUTE,
-  OTHER_UID,
-  OUR_LABELS,
-  rowOf,
-  RULES,
-  SECOND,
-  seconds,
-  UID,
-} from "./fixtures.ts";
+import { isLive, type Machine, type MachineRow } from "../../src/machine/machine.ts";
+import { counterexample, CREATED, DAY, HOUR, machineOf, MINUTE, OUR_LABELS, rowOf, RULES } from "./fixtures.ts";
+import { labelTexts, machines, rowsOrNone, times } from "./situations.ts";
 
 const LONGEST_PROMISE = 30 * DAY;
 
-// Near the limits much more often than chance would have it: that is where a rule is wrong.
-const offsets = fc.oneof(
-  fc
-    .constantFrom(0, 10 * MINUTE, 15 * MINUTE, HOUR, DAY, LONGEST_PROMISE)
-    .chain((at) => fc.constantFrom(-SECOND, -1, 0, 1, SECOND).map((by) => at + by)),
-  fc.integer({ min: -2 * DAY, max: 60 * DAY }),
-);
-const times = offsets.map((offset) => CREATED + offset);
-const labelTexts = fc.oneof(
-  { weight: 3, arbitrary: times.map(seconds) },
-  { weight: 1, arbitrary: times.map(String) },
-  { weight: 1, arbitrary: fc.constantFrom("", "0", "-1", "NaN", "1.5", "9".repeat(20), "2026-11-30T12:00:00Z") },
-  { weight: 1, arbitrary: fc.string() },
-);
-const mostly = <T>(usual: T, ...others: T[]) =>
-  fc.oneof({ weight: 6, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(...others) });
-
-const labels = fc.record(
-  {
-    [LABEL.managed]: mostly("true", "false", "True", ""),
-    [LABEL.installation]: mostly(INSTALLATION, "previous-installation", "sibling-installation", ""),
-    [LABEL.uid]: mostly(UID, OTHER_UID, ""),
-    [LABEL.expires]: labelTexts,
-    [LABEL.max]: labelTexts,
-    [LABEL.created]: labelTexts,
-  },
-  { requiredKeys: [LABEL.managed, LABEL.installation, LABEL.uid] },
-);
-const machines = fc
-  .record({
-    providerId: mostly("1", "2"),
-    status: fc.constantFrom(...LIVE_STATUSES),
-    labels,
-    createdAt: fc.oneof(fc.constantFrom(CREATED, null), times),
-    deleteProtected: mostly(false, true),
-  })
-  .map((change): Machine => machineOf(change));
-const rows = fc
-  .record({
-    phase: mostly("active" as const, ...PHASES),
-    status: fc.constantFrom(...STATUSES),
-    providerId: mostly<string | null>("1", "2", null),
-    requestedAt: times,
-    createdAt: mostly<number | null>(CREATED, CREATED + SECOND, null),
-    expiresAt: times,
-    maxUntil: times,
-    destroyRequestedAt: mostly<number | null>(null, CREATED),
-    attachments: mostly<MachineRow["attachments"]>(null, { firewallIds: ["5"], networkIds: [] }),
-  })
-  .map((change): MachineRow => rowOf(change));
-const rowOrNone = fc.oneof({ weight: 3, arbitrary: rows }, { weight: 2, arbitrary: fc.constant(null) });
-
 type Situation = [row: MachineRow | null, machine: Machine, now: number];
-const situations = fc.tuple(rowOrNone, machines, times);
+const situations = fc.tuple(rowsOrNone, machines, times);
 const exception = (holds: (...situation: Situation) => boolean) =>
   counterexample(situations, (situation) => holds(...situation), 5000);
 const destroys = (...[row, machine, now]: Situation): Reason | null => {
@@ -99,6 +33,7 @@ describe("decide, whatever row, machine and time", () => {
         "provider_protected",
         "dying",
         "identity_mismatch",
+        "unreadable",
         "late_landing",
         "requested",
         "expired",
@@ -139,6 +74,8 @@ describe("decide, whatever row, machine and time", () => {
       exception((row, machine, now) => {
         const reason = destroys(row, machine, now);
         const expires = labelTime(machine.labels, LABEL.expires);
+        // A sweep decided it before, and what it went by then may look otherwise now.
+        if (row?.phase === "destroying" && row.reason !== null && row.reason === reason) return true;
         switch (reason) {
           case null:
             return true;
