@@ -52,8 +52,8 @@ export const JUDGING: readonly Mutant[] = [
     broken: "a machine whose creation time nobody knows is past MAX_AGE",
     promise: "I4",
     file: "src/machine/decide.ts",
-    find: 'if (created === null) return keep("unknown_age");',
-    replace: 'if (created === null) return destroy("max_age");',
+    find: "if (created === null)\n    return isNobodys",
+    replace: 'if (created === null) return destroy("max_age");\n  if (created === null)\n    return isNobodys',
     caughtBy: ["test/machine/decide.test.ts"],
   },
   {
@@ -61,8 +61,8 @@ export const JUDGING: readonly Mutant[] = [
     broken: "a machine whose create is still in flight is adopted",
     promise: "I4",
     file: "src/machine/decide.ts",
-    find: 'keep(age < rules.graceMs ? "young" : "no_row")',
-    replace: 'keep("no_row")',
+    find: 'if (age < rules.graceMs) return keep("young");',
+    replace: "",
     caughtBy: ["test/machine/decide.test.ts"],
   },
   {
@@ -70,8 +70,8 @@ export const JUDGING: readonly Mutant[] = [
     broken: "a machine that lands after its row has ended stays",
     promise: "I1",
     file: "src/machine/decide.ts",
-    find: 'if (!isLive(row)) return destroy("late_landing");',
-    replace: 'if (!isLive(row)) return keep("no_row");',
+    find: 'if (known === null) return destroy("late_landing");',
+    replace: 'if (known === null) return keep("no_row");',
     caughtBy: ["test/machine/decide.test.ts"],
   },
   {

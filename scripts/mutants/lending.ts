@@ -45,9 +45,9 @@ export const LENDING: readonly Mutant[] = [
     broken: "rows that were made under another credential close on what this one does not show",
     promise: "I4",
     file: "src/lifecycle/credential.ts",
-    find: "row.credential === (await credential());",
-    replace: 'row.credential === (await credential()) || row.credential !== "";',
-    caughtBy: ["test/reaper/reconcile.test.ts"],
+    find: 'if (row.credential !== (await credential())) return "other_credential";',
+    replace: "await credential();",
+    caughtBy: ["test/reaper/inventory.test.ts"],
   },
   {
     name: "no back-off",
@@ -130,6 +130,6 @@ export const LENDING: readonly Mutant[] = [
     file: "src/lifecycle/delete-resource.ts",
     find: 'if (seen.machineIds?.length !== 0 && row.spec.kind === "network") return',
     replace: 'if (seen.id === "") return',
-    caughtBy: ["test/reaper/leftovers.test.ts"],
+    caughtBy: ["test/reaper/orphans.test.ts"],
   },
 ];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { between } from "../behind.ts";
 import {
   BODY,
   createMayfly,
@@ -44,6 +45,29 @@ describe("a create that nobody repeats", () => {
     await minutes(mayfly, 3);
     expect(await shown(mayfly)).toMatchObject({ status: "destroyed", reason: "never_seen" });
     expect((await put(mayfly)).status).toBe(201);
+  });
+
+  it("whose machine no list shows is asked for by its name before it is given up", async () => {
+    const mayfly = createMayfly();
+    mayfly.simulator.fault({ ...POST_SERVERS, drop: "after" });
+    mayfly.simulator.fault(LOST);
+    expect((await put(mayfly, "box", { ttl: "2h" })).status).toBe(503);
+    let named = 0;
+    between(mayfly, async (request, real) => {
+      const { pathname, searchParams } = new URL(request.url);
+      if (request.method !== "GET" || pathname !== "/v1/servers") return real(request);
+      if (searchParams.has("name")) named += 1;
+      else searchParams.set("label_selector", "nobody=has-this");
+      return real(new Request(`https://sim${pathname}?${searchParams.toString()}`, request));
+    });
+    await minutes(mayfly, 15);
+    expect(named).toBe(0);
+    await minutes(mayfly, 3);
+    expect(named).toBe(1);
+    expect(await mayfly.store.machines.byName("admin", "box")).toMatchObject({
+      phase: "active",
+      providerId: String(servers(mayfly)[0]?.id),
+    });
   });
 
   it("S44, case 4, case 18: whose start failed, and so does not run by LAUNCH_DEADLINE is destroyed, with the reason kept", async () => {

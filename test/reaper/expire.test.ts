@@ -144,6 +144,24 @@ describe("expire", () => {
     expect((await mayfly.send("GET", "/healthz")).status).toBe(200);
   });
 
+  it.each([
+    ["rate_limited", { status: 429, code: "rate_limit_exceeded", message: "slow down" }, "error"],
+    ["unauthorized", { status: 401, code: "unauthorized", message: "no" }, "alert"],
+  ])("ends at a refusal that would meet every machine, %s, and says so of the rest", async (code, fault, outcome) => {
+    const mayfly = createMayfly();
+    for (const name of ["a", "b", "c"]) await put(mayfly, name);
+    mayfly.advance(2 * MINUTE);
+    mayfly.simulator.fault({ method: "DELETE", path: "^/v1/servers/", times: 9, ...fault });
+    const report = await mayfly.tick();
+    expect(report?.phases[0]?.items).toMatchObject([
+      { outcome, reason: code, detail: expect.stringContaining(String(fault.status)) },
+      { outcome: "remaining", reason: "provider_refused", detail: null },
+      { outcome: "remaining", reason: "provider_refused", detail: null },
+    ]);
+    expect(report?.phases[0]?.failure).toContain(String(fault.status));
+    expect(servers(mayfly)).toHaveLength(3);
+  });
+
   it("leaves a row ended that its owner ended after it was read, and whose name is in use again", async () => {
     const mayfly = createMayfly();
     await put(mayfly, "box");

@@ -250,6 +250,34 @@ describe("a row without a machine", () => {
     expect(await live(mayfly)).toEqual([]);
   });
 
+  it("each doubt is released by itself: believing that many are missing gives up no row of another project", async () => {
+    const mayfly = createMayfly();
+    for (let number = 0; number < 6; number++) await put(mayfly, `m${number}`, { ttl: "20h" });
+    await minutes(mayfly, 2);
+    mayfly.configure({ HCLOUD_TOKEN: "another-project" });
+    mayfly.simulator.fault({ method: "GET", path: "^/v1/servers$", times: 9999, status: 200, body: EMPTY });
+    const gone = { status: 404, code: "not_found", message: "server not found" };
+    mayfly.simulator.fault({ method: "GET", path: "^/v1/servers/", times: 9999, ...gone });
+    const health = async () => {
+      await mayfly.bindings.DB.prepare("UPDATE locks SET last_good_cron_at = ?").bind(mayfly.now()).run();
+      return (await mayfly.send("GET", "/healthz", undefined, null)).text;
+    };
+    await minutes(mayfly, 40);
+    expect((await mayfly.send("POST", "/v1/holds/inventory/release")).status).toBe(200);
+    await minutes(mayfly, 40);
+    expect(await live(mayfly)).toHaveLength(6);
+    expect(await health()).toContain("another token");
+
+    expect((await mayfly.send("POST", "/v1/holds/credential/release")).status).toBe(200);
+    await minutes(mayfly, 40);
+    expect(await live(mayfly)).toHaveLength(6);
+    expect(await health()).toContain("more machines at once");
+    expect(await health()).not.toContain("another token");
+    expect((await mayfly.send("POST", "/v1/holds/inventory/release")).status).toBe(200);
+    await minutes(mayfly, 40);
+    expect(await live(mayfly)).toEqual([]);
+  });
+
   it("I2: whose machine is another by now is given up after two looks, and the machine left alone", async () => {
     const mayfly = createMayfly();
     await put(mayfly, "box");

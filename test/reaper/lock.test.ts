@@ -46,6 +46,10 @@ describe("the lock", () => {
     expect(taken).not.toBeNull();
     const outcomes = report?.phases[0]?.items.map(({ outcome }) => outcome) ?? [];
     expect(outcomes.filter((outcome) => outcome === "remaining").length).toBeGreaterThan(4);
+    const reasons = report?.phases[0]?.items.flatMap(({ outcome, reason }) =>
+      outcome === "remaining" ? [reason] : [],
+    );
+    expect(new Set(reasons)).toEqual(new Set(["lock_lost"]));
     // Three died before it was overtaken; that their rows are closed is up to whoever holds the lock now.
     expect(servers(mayfly).length).toBeGreaterThan(4);
     expect(await mayfly.store.machines.byName("admin", "m0")).toMatchObject({

@@ -66,7 +66,7 @@ export function createClient(options: ClientOptions, onAnswer: (headers: Headers
       if (!response.ok) {
         const text = (await readCapped(response, MAX_ERROR_BYTES)) ?? "";
         const secrets = [options.token, secret, JSON.stringify(secret).slice(1, -1)];
-        const error = errorFrom(response, text, options.now(), mutates, secrets);
+        const error = errorFrom(response, text, { now: options.now(), mutates, secrets });
         throw isNotFound(error) ? error.as(absence) : error;
       }
       const parsed = answer.safeParse(parseJson((await readCapped(response, MAX_ANSWER_BYTES)) ?? ""));

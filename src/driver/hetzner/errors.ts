@@ -82,9 +82,7 @@ const ourName = (field: string): string => (Object.hasOwn(OUR_NAMES, field) && O
 export function errorFrom(
   { status, headers }: Response,
   body: string,
-  now: number,
-  mutates: boolean,
-  secrets: readonly string[],
+  { now, mutates, secrets }: { readonly now: number; readonly mutates: boolean; readonly secrets: readonly string[] },
 ): DriverError {
   const { code, message, fields } = parseErrorBody(body);
   const safe = (text: string): string =>
