@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { PHASES, STATUSES, type Attachments, type MachineRow } from "../machine/machine.ts";
-import { jsonText } from "./db.ts";
+import { jsonText } from "./rows.ts";
 
 const attachments: z.ZodType<Attachments> = z.object({
   firewallIds: z.array(z.string()),

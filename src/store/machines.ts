@@ -2,10 +2,14 @@ import { uidIn } from "../machine/labels.ts";
 import { isLive, type Attachments, type Machine, type MachineRow } from "../machine/machine.ts";
 import type { Candidate } from "../machine/spec.ts";
 import { toMicroEur } from "../machine/money.ts";
-import { insertInto, parseFirst, parseRows, selectPage, sql, type Sql, type Statement } from "./db.ts";
+import { LIVE_MACHINE } from "./conditions.ts";
+import { sql } from "./db.ts";
 import { eventIf } from "./events.ts";
-import { LIVE, whereOf, type MachineFilter } from "./machine-filter.ts";
+import { whereOf, type MachineFilter } from "./machine-filter.ts";
 import { machineRow } from "./machine-row.ts";
+import { parseFirst, parseRows, selectPage } from "./rows.ts";
+import { change, insertInto, query, type Query } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 /** A row before the provider knows of it. */
 export type NewMachine = Pick<
@@ -38,12 +42,10 @@ export interface Sighting {
 
 /**
  * The `machines` table: here how rows come to be and are read; beside it how they end, how leases change, and what is to be
- * worked on. A method that changes rows says what it is guarded by; a lost guard changes nothing. `fenced` is one more
- * condition, on what sweeps write.
+ * worked on. A method that changes rows says what it is guarded by; a lost guard changes nothing.
  */
-export function createMachineStore(db: Sql) {
-  const first = async (statement: Statement): Promise<MachineRow | null> =>
-    parseFirst(machineRow, await db.rows(statement));
+export function createMachineStore(db: Db) {
+  const first = async (asked: Query): Promise<MachineRow | null> => parseFirst(machineRow, await db.read(asked));
 
   return {
     /** Holds the name and writes down the intent (I3). False when a live machine has it already, or its owner gave it up. */
@@ -87,14 +89,14 @@ export function createMachineStore(db: Sql) {
       return (inserted?.length ?? 0) > 0;
     },
 
-    byUid: (uid: string) => first(sql("SELECT * FROM machines WHERE uid = ?", uid)),
+    byUid: (uid: string) => first(query("SELECT * FROM machines WHERE uid = ?", uid)),
 
     /** The owner's live machine of this name, else the last that had it. */
     byName: (owner: string, name: string) =>
       first(
-        sql(
+        query(
           `SELECT * FROM machines WHERE owner = ? AND name = ?
-           ORDER BY ${LIVE} DESC, requested_at DESC, rowid DESC LIMIT 1`,
+           ORDER BY ${LIVE_MACHINE} DESC, requested_at DESC, rowid DESC LIMIT 1`,
           owner,
           name,
         ),
@@ -106,9 +108,9 @@ export function createMachineStore(db: Sql) {
      */
     async ofMachines(machines: readonly Pick<Machine, "providerId" | "labels">[]): Promise<Map<string, MachineRow>> {
       if (machines.length === 0) return new Map();
-      const rows = await db.rows(
-        sql(
-          `SELECT * FROM machines WHERE provider_id IN (SELECT value FROM json_each(?1)) AND ${LIVE}
+      const rows = await db.read(
+        query(
+          `SELECT * FROM machines WHERE provider_id IN (SELECT value FROM json_each(?1)) AND ${LIVE_MACHINE}
            UNION SELECT * FROM machines WHERE uid IN (SELECT value FROM json_each(?2))`,
           JSON.stringify(machines.map(({ providerId }) => providerId)),
           JSON.stringify(machines.map(({ labels }) => uidIn(labels))),
@@ -132,10 +134,14 @@ export function createMachineStore(db: Sql) {
       now: number,
       tryingUntil: number,
     ): Promise<boolean> {
-      const rows = await db.rows(
-        sql(
-          `UPDATE machines SET server_type = ?2, region = ?3, image = ?6, attachments = ?7, credential = ?8, next_try_at = ?4, tried_at = ?5, missing_since = NULL
-           WHERE uid = ?1 AND phase = 'requested' RETURNING uid`,
+      const rows = await db.write(
+        change(
+          {
+            head: `UPDATE machines SET server_type = ?2, region = ?3, image = ?6, attachments = ?7, credential = ?8,
+              next_try_at = ?4, tried_at = ?5, missing_since = NULL`,
+            where: "uid = ?1 AND phase = 'requested'",
+            tail: "RETURNING uid",
+          },
           uid,
           chosen.serverType,
           chosen.region,
@@ -158,10 +164,13 @@ export function createMachineStore(db: Sql) {
       found: { uid: string; requestedAt: number; expiresAt: number; maxUntil: number; credential: string },
     ): Promise<MachineRow | null> {
       const [rows] = await db.batch([
-        sql(
-          `UPDATE OR IGNORE machines SET uid = ?2, requested_at = ?3, expires_at = ?4, max_until = ?5, label_expires_at = ?4,
-             attachments = NULL, credential = ?6
-           WHERE uid = ?1 AND phase = 'requested' RETURNING *`,
+        change(
+          {
+            head: `UPDATE OR IGNORE machines SET uid = ?2, requested_at = ?3, expires_at = ?4, max_until = ?5,
+              label_expires_at = ?4, attachments = NULL, credential = ?6`,
+            where: "uid = ?1 AND phase = 'requested'",
+            tail: "RETURNING *",
+          },
           uid,
           found.uid,
           found.requestedAt,
@@ -169,8 +178,8 @@ export function createMachineStore(db: Sql) {
           found.maxUntil,
           found.credential,
         ),
-        sql(
-          "UPDATE OR IGNORE resource_uses SET machine_uid = ?2 WHERE machine_uid = ?1 AND changes() > 0",
+        change(
+          { head: "UPDATE OR IGNORE resource_uses SET machine_uid = ?2", where: "machine_uid = ?1 AND changes() > 0" },
           uid,
           found.uid,
         ),
@@ -190,21 +199,29 @@ export function createMachineStore(db: Sql) {
       );
       const applies = `phase IN ('requested', 'active') AND (provider_id IS NULL OR provider_id = seen.value ->> 'provider_id')`;
       const [, rows] = await db.batch([
-        sql(
-          `INSERT INTO events (at, uid, owner, event) SELECT ?2, uid, owner, 'created'
-           FROM machines JOIN json_each(?1) AS seen ON uid = seen.value ->> 'uid' WHERE provider_id IS NULL AND ${applies}`,
+        change(
+          {
+            head: `INSERT INTO events (at, uid, owner, event) SELECT ?2, uid, owner, 'created'
+              FROM machines JOIN json_each(?1) AS seen ON uid = seen.value ->> 'uid'`,
+            where: `provider_id IS NULL AND ${applies}`,
+          },
           seen,
           now,
         ),
-        sql(
-          `UPDATE machines SET phase = 'active', next_try_at = NULL, last_error = NULL, attempts = 0, observed_at = ?2, looked_at = ?2, missing_since = NULL,
-             mismatched_since = NULL, attachments = iif(seen.value ->> 'isComplete', NULL, attachments),
-             status = CASE WHEN status = 'creating' AND seen.value ->> 'status' IN ('stopped', 'unknown') THEN status
-               ELSE seen.value ->> 'status' END,
-             ${OBSERVED.map((column) => `${column} = seen.value ->> '${column}'`).join(", ")},
-             created_at = coalesce(created_at, seen.value ->> 'created_at'),
-             price_micro_eur = coalesce(price_micro_eur, seen.value ->> 'price_micro_eur')
-           FROM json_each(?1) AS seen WHERE uid = seen.value ->> 'uid' AND ${applies} RETURNING *`,
+        change(
+          {
+            head: `UPDATE machines SET phase = 'active', next_try_at = NULL, last_error = NULL, attempts = 0, observed_at = ?2,
+                looked_at = ?2, missing_since = NULL, mismatched_since = NULL,
+                attachments = iif(seen.value ->> 'isComplete', NULL, attachments),
+                status = CASE WHEN status = 'creating' AND seen.value ->> 'status' IN ('stopped', 'unknown') THEN status
+                  ELSE seen.value ->> 'status' END,
+                ${OBSERVED.map((column) => `${column} = seen.value ->> '${column}'`).join(", ")},
+                created_at = coalesce(created_at, seen.value ->> 'created_at'),
+                price_micro_eur = coalesce(price_micro_eur, seen.value ->> 'price_micro_eur')
+              FROM json_each(?1) AS seen`,
+            where: `uid = seen.value ->> 'uid' AND ${applies}`,
+            tail: "RETURNING *",
+          },
           seen,
           now,
         ),
@@ -214,8 +231,11 @@ export function createMachineStore(db: Sql) {
 
     /** Gives a live row the name that its machine's label tells. False where another live machine of the owner has it. */
     async rename(uid: string, name: string): Promise<boolean> {
-      const statement = `UPDATE OR IGNORE machines SET name = ?2 WHERE uid = ?1 AND ${LIVE} RETURNING uid`;
-      return (await db.rows(sql(statement, uid, name))).length > 0;
+      const head = "UPDATE OR IGNORE machines SET name = ?2";
+      return (
+        (await db.write(change({ head, where: `uid = ?1 AND ${LIVE_MACHINE}`, tail: "RETURNING uid" }, uid, name)))
+          .length > 0
+      );
     },
 
     /** One page of the machines that match, oldest first, and how many match in all. */
