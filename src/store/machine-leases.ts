@@ -35,20 +35,6 @@ export function createMachineLeases(db: Db) {
     keep: (uid: string, now: number, until: number, requestId: string): Promise<MachineRow | null> =>
       move({ uid, now, to: until, requestId }, "kept", "true"),
 
-    /** What is about to be written to a machine's label: whatever comes of it, it is this row's own word. */
-    async noteLabelSent(uid: string, expiresAt: number): Promise<void> {
-      await db.write(
-        change(
-          {
-            head: "UPDATE machines SET labels_sent = json_insert(labels_sent, '$[#]', ?2)",
-            where: "uid = ?1 AND ?2 NOT IN (SELECT value FROM json_each(labels_sent))",
-          },
-          uid,
-          expiresAt,
-        ),
-      );
-    },
-
     /**
      * Moves ends later to what labels promise. Such a row was set back, and what it says of its machine's beginning is an old story.
      * Guarded by the end as it was read, and by nobody having ended it.
@@ -78,7 +64,7 @@ export function createMachineLeases(db: Db) {
       await db.write(
         change(
           {
-            head: `UPDATE machines SET label_expires_at = told.value ->> 'expiresAt', labels_sent = '[]'
+            head: `UPDATE machines SET label_expires_at = told.value ->> 'expiresAt'
               FROM json_each(?1) AS told`,
             where: "uid = told.value ->> 'uid' AND phase = 'active'",
           },

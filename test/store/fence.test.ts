@@ -60,7 +60,6 @@ const CALLS: Calls = {
   leases: {
     renew: writes(({ leases }) => leases.renew("active", NOW, LATER, "request")),
     keep: writes(({ leases }) => leases.keep("active", NOW, LATER, "request")),
-    noteLabelSent: writes(({ leases }) => leases.noteLabelSent("active", LATER)),
     learnEnds: writes(({ leases }) => leases.learnEnds([{ uid: "active", from: END, to: LATER }])),
     markLabelled: writes(({ leases }) => leases.markLabelled([{ uid: "active", expiresAt: LATER }])),
   },

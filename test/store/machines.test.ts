@@ -46,7 +46,7 @@ describe("the one right to try", () => {
   it("to look is one caller's too", async () => {
     await putMachine();
     const looks = await Promise.all([1, 2].map(() => store.work.claimLook(["active"], NOW, NOW - 1)));
-    expect(looks.map((won) => won.length).toSorted()).toEqual([0, 1]);
+    expect(looks.flat()).toHaveLength(1);
   });
 
   it("over a row that has ended is nobody's", async () => {
