@@ -7,7 +7,7 @@ import { learnEnds } from "../lifecycle/renew.ts";
 import { decideRowless } from "../machine/decide.ts";
 import { isSame, ourSelector } from "../machine/ownership.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
-import type { OrphanMachine } from "../store/machine-inventory.ts";
+import type { OrphanMachine } from "../store/machine-orphans.ts";
 import type { Progress, Walk } from "../store/lock.ts";
 import { concernsAll, messageOf, needsSomebody, type PhaseContext } from "./phase.ts";
 import { isHopeless } from "./reconcile-rows.ts";

@@ -13,7 +13,7 @@ import {
   type ResourceRow,
   type ResourceSpec,
 } from "../machine/resource.ts";
-import type { OrphanResource } from "../store/resource-endings.ts";
+import type { OrphanResource } from "../store/resource-orphans.ts";
 import type { PhaseContext } from "./phase.ts";
 import type { Item, PhaseReport } from "./report.ts";
 

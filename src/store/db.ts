@@ -1,5 +1,5 @@
 /**
- * Everything that mayfly remembers, in D1: one file a table, and SQL nowhere else. `docs/storage.md` describes the tables.
+ * Everything that mayfly remembers, in D1: SQL is in this folder and nowhere else. `docs/storage.md` describes the tables.
  *
  * D1 has no interactive transactions: a claim is one guarded UPDATE, a batch is atomic, and an event joins the batch of
  * what it tells of. Rows are parsed as they come out, once.

@@ -1,5 +1,5 @@
-import type { Attachments, MachineRow } from "../machine/machine.ts";
 import * as z from "zod";
+import type { Attachments, MachineRow } from "../machine/machine.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
 import { eventsOfEndings } from "./events.ts";
 import { machineRow } from "./machine-row.ts";

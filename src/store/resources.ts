@@ -1,11 +1,12 @@
-import * as z from "zod";
 import type { Resource, ResourceKind, ResourceRow } from "../machine/resource.ts";
-import { LIVE_MACHINE, LIVE_RESOURCE } from "./conditions.ts";
+import { LIVE_RESOURCE } from "./conditions.ts";
 import { sql } from "./db.ts";
 import { createResourceEndings } from "./resource-endings.ts";
+import { createResourceOrphans } from "./resource-orphans.ts";
+import { createResourceUses, USABLE, useOf } from "./resource-uses.ts";
 import { resourceRow, specText } from "./resource-row.ts";
 import { parseFirst, parseRows, selectPage } from "./rows.ts";
-import { change, insertInto, query, type Change } from "./statements.ts";
+import { change, insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
 /** A row before the provider knows of it. */
@@ -14,41 +15,21 @@ export type NewResource = Pick<
   "uid" | "owner" | "name" | "provider" | "providerName" | "installation" | "spec" | "requestedAt" | "expiresAt"
 >;
 
-/** May be used by a machine, and may still be made. */
-const USABLE = "phase IN ('requested', 'active') AND delete_requested_at IS NULL";
-
 /** A key whose bytes are just being deleted cannot be made anew: the answer would be the one that is about to go. */
 const KEY_IS_GOING = `SELECT 1 FROM resources WHERE resources.spec = new.spec AND new.kind = 'ssh_key'
   AND resources.kind = 'ssh_key' AND resources.phase = 'deleting'`;
 
 /**
- * The `resources` and `resource_uses` tables: here how rows come to be, are used and read; beside it how they end. A method that
+ * The `resources` table: here how rows come to be and are read; beside it how they are used and how they end. A method that
  * changes rows says what it is guarded by; a lost guard changes nothing.
  */
 export function createResourceStore(db: Db) {
   const first = async (rows: Promise<readonly unknown[]>): Promise<ResourceRow | null> =>
     parseFirst(resourceRow, await rows);
-  const use = (machineUid: string, uids: readonly string[]): readonly Change[] => [
-    change(
-      {
-        head: "INSERT INTO resource_uses (resource_uid, machine_uid) SELECT uid, ?1 FROM resources",
-        where: `uid IN (SELECT value FROM json_each(?2)) AND ${USABLE}`,
-        tail: "ON CONFLICT DO UPDATE SET machine_uid = excluded.machine_uid RETURNING resource_uid",
-      },
-      machineUid,
-      JSON.stringify(uids),
-    ),
-    change(
-      {
-        head: "UPDATE resources SET idle_since = NULL",
-        where: `uid IN (SELECT value FROM json_each(?1)) AND ${USABLE}`,
-      },
-      JSON.stringify(uids),
-    ),
-  ];
-
   return {
+    ...createResourceUses(db),
     ...createResourceEndings(db),
+    ...createResourceOrphans(db),
 
     /**
      * Holds the name and writes down the intent, and with it which machine it is for, if it is for one. False when a live one has
@@ -73,7 +54,7 @@ export function createResourceStore(db: Db) {
         },
         { unless: KEY_IS_GOING, tail: "ON CONFLICT DO NOTHING RETURNING uid" },
       );
-      const uses = machineUid === null ? [] : use(machineUid, [row.uid]).slice(0, 1);
+      const uses = machineUid === null ? [] : [useOf(machineUid, [row.uid])];
       const [inserted] = await db.batch([insert, ...uses]);
       return (inserted?.length ?? 0) > 0;
     },
@@ -166,45 +147,5 @@ export function createResourceStore(db: Db) {
           ),
         ),
       ),
-
-    /** Notes that a machine uses these, which keeps them. Answers how many of them may be used. */
-    async use(machineUid: string, uids: readonly string[]): Promise<number> {
-      if (uids.length === 0) return 0;
-      const [used] = await db.batch(use(machineUid, uids));
-      return used?.length ?? 0;
-    },
-
-    /** Whether a machine uses a network. */
-    async usesNetwork(machineUid: string): Promise<boolean> {
-      const statement = query(
-        `SELECT 1 FROM resource_uses JOIN resources ON resources.uid = resource_uid
-         WHERE machine_uid = ? AND kind = 'network' LIMIT 1`,
-        machineUid,
-      );
-      return (await db.read(statement)).length > 0;
-    },
-
-    /** These machines use it no longer. */
-    async release(uid: string, machineUids: readonly string[]): Promise<void> {
-      const where = "resource_uid = ?1 AND machine_uid IN (SELECT value FROM json_each(?2))";
-      await db.write(change({ head: "DELETE FROM resource_uses", where }, uid, JSON.stringify(machineUids)));
-    },
-
-    /** The uids of the live machines that use each of these. */
-    async users(uids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
-      if (uids.length === 0) return new Map();
-      const statement = query(
-        `SELECT resource_uid, machine_uid FROM resource_uses JOIN machines ON machines.uid = machine_uid
-         WHERE resource_uid IN (SELECT value FROM json_each(?1)) AND machines.${LIVE_MACHINE} ORDER BY machine_uid`,
-        JSON.stringify(uids),
-      );
-      const pairs = parseRows(
-        z.object({ resource_uid: z.string(), machine_uid: z.string() }),
-        await db.read(statement),
-      );
-      return new Map(
-        uids.map((uid) => [uid, pairs.filter((pair) => pair.resource_uid === uid).map((pair) => pair.machine_uid)]),
-      );
-    },
   };
 }
