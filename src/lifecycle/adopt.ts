@@ -4,7 +4,7 @@ import type { Rules } from "../machine/rules.ts";
 import { isReservedKey, LABEL, uidIn } from "../machine/labels.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { checkName, isOwner, isUid } from "../machine/name.ts";
-import type { OrphanMachine } from "../store/machine-inventory.ts";
+import type { OrphanMachine } from "../store/machine-orphans.ts";
 
 /** A machine that was just adopted lives at least so long, that its owner may still renew it. */
 const LEAST_MS = 15 * 60_000;

@@ -94,7 +94,6 @@ export async function tellLabel(
     if (!machine.hasLabels) return "later";
     if (!isSame(row, machine)) return "stranger";
     if ((await learnEnds(store, [{ row, machine }])).length > 0) return "told";
-    await store.leases.noteLabelSent(uid, expiresAt);
     await capabilities.relabel(machine, { [LABEL.expires]: labelSeconds(expiresAt) });
   } catch (error) {
     if (error instanceof DriverError) return "later";

@@ -4,13 +4,13 @@ import type { Labels, Machine, MachineRow } from "./machine.ts";
 import type { Rules } from "./rules.ts";
 
 /**
- * When a machine with a row ends: the later of row and label, within what was promised at most. A label that this row wrote, while
- * it has moved on, is no promise of its own; any other was written by a row that knew more.
+ * When a machine with a row ends: the later of row and label, within what was promised at most. A label that this row is
+ * known to have written, while it has moved on, is no promise of its own; any other is believed.
  */
 export function endOf(row: MachineRow, machine: Machine | null): number {
   const label = machine && labelTime(machine.labels, LABEL.expires);
-  const isOwn = [row.labelExpiresAt ?? 0, ...row.labelsSent].some((end) => label === wholeSeconds(end));
-  const isBehind = row.labelExpiresAt !== null && row.labelExpiresAt !== row.expiresAt && (label === null || isOwn);
+  const written = row.labelExpiresAt;
+  const isBehind = written !== null && written !== row.expiresAt && (label === null || label === wholeSeconds(written));
   return isBehind ? row.expiresAt : Math.min(Math.max(row.expiresAt, label ?? 0), row.maxUntil);
 }
 

@@ -92,10 +92,8 @@ export interface MachineRow {
   readonly maxUntil: number;
   /** How long its owner wants to keep it when the job fails; null = not at all. */
   readonly keepOnFailureMs: number | null;
-  /** The end that the label at the provider tells. */
+  /** The end that the label at the provider tells, as the provider last confirmed it. */
   readonly labelExpiresAt: number | null;
-  /** The ends that were sent for the label since one was last confirmed, whether they arrived or not. */
-  readonly labelsSent: readonly number[];
   /** When the provider last showed it. */
   readonly observedAt: number | null;
   /** What it was made with and has not been seen with yet; null = nothing to wait for. */

@@ -9,7 +9,7 @@ import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import { isSame, ourSelector } from "../machine/ownership.ts";
 import { present } from "../machine/sighting.ts";
 import type { InventoryPass, Progress } from "../store/lock.ts";
-import type { OrphanMachine } from "../store/machine-inventory.ts";
+import type { OrphanMachine } from "../store/machine-orphans.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
 import { countFailure } from "./missing-rows.ts";
 import type { Item, SweepReason } from "./report.ts";

@@ -13,7 +13,7 @@ import {
   type ResourceSpec,
 } from "../machine/resource.ts";
 import type { Rules } from "../machine/rules.ts";
-import type { OrphanResource } from "../store/resource-endings.ts";
+import type { OrphanResource } from "../store/resource-orphans.ts";
 import type { PhaseContext } from "./context.ts";
 import type { Item, PhaseResult, SweepReason } from "./report.ts";
 

@@ -1,6 +1,8 @@
 import * as z from "zod";
 import type { ServerType } from "../machine/server-type.ts";
-import { jsonText, parseFirst, sql, type Sql } from "./db.ts";
+import { jsonText, parseFirst } from "./rows.ts";
+import { insertInto, query } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 const serverType: z.ZodType<ServerType> = z.object({
   name: z.string(),
@@ -29,22 +31,17 @@ const catalogueRow: z.ZodType<Catalogue> = z
   .transform((row) => ({ serverTypes: row.server_types, fetchedAt: row.fetched_at }));
 
 /** The `catalogues` table: what each provider offers, as it last said. */
-export function createCatalogueStore(db: Sql) {
+export function createCatalogueStore(db: Db) {
   return {
     async read(provider: string): Promise<Catalogue | null> {
-      return parseFirst(catalogueRow, await db.rows(sql("SELECT * FROM catalogues WHERE provider = ?", provider)));
+      return parseFirst(catalogueRow, await db.read(query("SELECT * FROM catalogues WHERE provider = ?", provider)));
     },
 
     async write(provider: string, { serverTypes, fetchedAt }: Catalogue): Promise<void> {
-      await db.rows(
-        sql(
-          `INSERT INTO catalogues (provider, server_types, fetched_at) VALUES (?, ?, ?)
-           ON CONFLICT (provider) DO UPDATE SET server_types = excluded.server_types, fetched_at = excluded.fetched_at`,
-          provider,
-          JSON.stringify(serverTypes),
-          fetchedAt,
-        ),
-      );
+      const tail =
+        "ON CONFLICT (provider) DO UPDATE SET server_types = excluded.server_types, fetched_at = excluded.fetched_at";
+      const row = { provider, server_types: JSON.stringify(serverTypes), fetched_at: fetchedAt };
+      await db.write(insertInto("catalogues", row, { tail }));
     },
   };
 }

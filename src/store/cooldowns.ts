@@ -1,29 +1,23 @@
 import * as z from "zod";
 import type { Candidate } from "../machine/spec.ts";
-import { parseRows, sql, type Sql } from "./db.ts";
+import { parseRows } from "./rows.ts";
+import { insertInto, query } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 const pair: z.ZodType<Candidate> = z
   .object({ server_type: z.string(), region: z.string() })
   .transform((row) => ({ serverType: row.server_type, region: row.region }));
 
 /** The `cooldowns` table: pairs of server type and region that had no room a moment ago. */
-export function createCooldownStore(db: Sql) {
+export function createCooldownStore(db: Db) {
   return {
     async add(provider: string, { serverType, region }: Candidate, until: number): Promise<void> {
-      await db.rows(
-        sql(
-          `INSERT INTO cooldowns (provider, server_type, region, until) VALUES (?, ?, ?, ?)
-           ON CONFLICT (provider, server_type, region) DO UPDATE SET until = excluded.until`,
-          provider,
-          serverType,
-          region,
-          until,
-        ),
-      );
+      const tail = "ON CONFLICT (provider, server_type, region) DO UPDATE SET until = excluded.until";
+      await db.write(insertInto("cooldowns", { provider, server_type: serverType, region, until }, { tail }));
     },
 
     async current(now: number): Promise<Candidate[]> {
-      return parseRows(pair, await db.rows(sql("SELECT server_type, region FROM cooldowns WHERE until > ?", now)));
+      return parseRows(pair, await db.read(query("SELECT server_type, region FROM cooldowns WHERE until > ?", now)));
     },
   };
 }

@@ -1,4 +1,4 @@
-import { sql, type Statement } from "./db.ts";
+import { change, type Change } from "./statements.ts";
 
 export type EventName =
   | "requested"
@@ -21,10 +21,13 @@ export interface NewEvent {
 }
 
 /** Tells an event of a machine that meets a condition: that of the change beside it in the batch. */
-export const eventIf = ({ uid, at, event, reason, requestId }: NewEvent, condition: string): Statement =>
-  sql(
-    `INSERT INTO events (at, uid, owner, event, reason, request_id)
-     SELECT ?1, uid, owner, ?2, coalesce(?3, reason), ?4 FROM machines WHERE uid = ?5 AND ${condition}`,
+export const eventIf = ({ uid, at, event, reason, requestId }: NewEvent, condition: string): Change =>
+  change(
+    {
+      head: `INSERT INTO events (at, uid, owner, event, reason, request_id)
+        SELECT ?1, uid, owner, ?2, coalesce(?3, reason), ?4 FROM machines`,
+      where: `uid = ?5 AND ${condition}`,
+    },
     at,
     event,
     reason ?? null,
@@ -36,11 +39,14 @@ export const eventIf = ({ uid, at, event, reason, requestId }: NewEvent, conditi
  * Tells an event of each machine that the next statement of the batch is about to change: `changes` is that statement's own
  * condition, and `endings` the JSON of `{uid, phase, reason}` that it goes over. An end is told by its phase. `?2` is now in both.
  */
-export const eventsOfEndings = (endings: string, now: number, changes: string): Statement =>
-  sql(
-    `INSERT INTO events (at, uid, owner, event, reason)
-     SELECT ?2, machines.uid, owner, ending.value ->> 'phase', coalesce(reason, ending.value ->> 'reason')
-     FROM machines JOIN json_each(?1) AS ending ON machines.uid = ending.value ->> 'uid' WHERE ${changes}`,
+export const eventsOfEndings = (endings: string, now: number, changes: string): Change =>
+  change(
+    {
+      head: `INSERT INTO events (at, uid, owner, event, reason)
+        SELECT ?2, machines.uid, owner, ending.value ->> 'phase', coalesce(reason, ending.value ->> 'reason')
+        FROM machines JOIN json_each(?1) AS ending ON machines.uid = ending.value ->> 'uid'`,
+      where: changes,
+    },
     endings,
     now,
   );

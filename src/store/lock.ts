@@ -1,6 +1,8 @@
 import * as z from "zod";
 import type { Doubt } from "../machine/reason.ts";
-import { jsonText, parseFirst, sql, type Sql } from "./db.ts";
+import { jsonText, parseFirst } from "./rows.ts";
+import { change, query } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 const lockRow = z.object({
   fence: z.int(),
@@ -92,6 +94,8 @@ const freshMemory = (): ReconcileMemory => ({
   lastAt: 0,
   doubts: { inventory_untrusted: false, other_credential: false },
 });
+/** By the holder whose number this is; `?1` is the fence. */
+const HELD = "name = 'sweep' AND fence = ?1";
 /** Later than any machine: nothing is younger than a first sweep that is still to come. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
@@ -101,21 +105,28 @@ const memoryOf = (row: z.infer<typeof lockRow>): SweepMemory => ({
   reconcile: reconcile.safeParse(row.reconcile).data ?? freshMemory(),
 });
 
-/** A condition for the writes of a sweep: once another holds the lock, a write with the old number changes nothing. */
+/** A condition for the changes of a sweep: once another holds the lock, a change with the old number does nothing. */
 export const whileFenced = (fence: number): string =>
-  ` AND EXISTS (SELECT 1 FROM locks WHERE name = 'sweep' AND fence = ${Math.trunc(fence)})`;
+  `EXISTS (SELECT 1 FROM locks WHERE name = 'sweep' AND fence = ${Math.trunc(fence)})`;
 
-/** The row of `locks` that keeps sweeps from overlapping. Wall time throughout. */
-export function createLockStore(db: Sql) {
-  const current = async () => parseFirst(lockRow, await db.rows(sql("SELECT * FROM locks WHERE name = 'sweep'")));
+/**
+ * The row of `locks` that keeps sweeps from overlapping. Wall time throughout. Its changes are guarded by the fence that they
+ * name, and so by no other.
+ */
+export function createLockStore(db: Db) {
+  const current = async () => parseFirst(lockRow, await db.read(query("SELECT * FROM locks WHERE name = 'sweep'")));
 
   return {
     /** Takes the lock until `until`, or answers null while another holds it. The fence rises with every holder. */
     async acquire(holder: string, now: number, until: number): Promise<Held | null> {
-      const rows = await db.rows(
-        sql(
-          `UPDATE locks SET holder = ?1, fence = fence + 1, held_until = ?3, last_started_at = ?2, first_sweep_at = coalesce(first_sweep_at, ?2)
-           WHERE name = 'sweep' AND held_until <= ?2 RETURNING *`,
+      const rows = await db.write(
+        change(
+          {
+            head: `UPDATE locks SET holder = ?1, fence = fence + 1, held_until = ?3, last_started_at = ?2,
+              first_sweep_at = coalesce(first_sweep_at, ?2)`,
+            where: "name = 'sweep' AND held_until <= ?2",
+            tail: "RETURNING *",
+          },
           holder,
           now,
           until,
@@ -133,20 +144,22 @@ export function createLockStore(db: Sql) {
 
     /** Holds on for longer. False when another has taken over, and the sweep must stop. */
     async renew(fence: number, until: number): Promise<boolean> {
-      const rows = await db.rows(
-        sql("UPDATE locks SET held_until = ?2 WHERE name = 'sweep' AND fence = ?1 RETURNING fence", fence, until),
+      const rows = await db.write(
+        change({ head: "UPDATE locks SET held_until = ?2", where: HELD, tail: "RETURNING fence" }, fence, until),
       );
       return rows.length > 0;
     },
 
     /** Gives the lock back and leaves the heartbeat. An old holder, whose fence has passed, changes nothing. */
     async release(fence: number, { now, error, goodByCron, reported, memory }: Readonly<Release>): Promise<void> {
-      await db.rows(
-        sql(
-          `UPDATE locks SET holder = NULL, held_until = 0, last_error = ?3,
-             last_good_cron_at = CASE WHEN ?4 THEN ?2 ELSE last_good_cron_at END,
-             last_report_at = CASE WHEN ?5 THEN ?2 ELSE last_report_at END, resources_listed_at = ?6, reconcile = ?7
-           WHERE name = 'sweep' AND fence = ?1`,
+      await db.write(
+        change(
+          {
+            head: `UPDATE locks SET holder = NULL, held_until = 0, last_error = ?3,
+              last_good_cron_at = CASE WHEN ?4 THEN ?2 ELSE last_good_cron_at END,
+              last_report_at = CASE WHEN ?5 THEN ?2 ELSE last_report_at END, resources_listed_at = ?6, reconcile = ?7`,
+            where: HELD,
+          },
           fence,
           now,
           error,

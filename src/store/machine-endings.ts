@@ -1,8 +1,11 @@
+import * as z from "zod";
 import type { Attachments, MachineRow } from "../machine/machine.ts";
-import { parseRows, sql, type Sql } from "./db.ts";
+import { LIVE_MACHINE } from "./conditions.ts";
 import { eventsOfEndings } from "./events.ts";
-import { LIVE } from "./machine-filter.ts";
 import { machineRow } from "./machine-row.ts";
+import { parseRows } from "./rows.ts";
+import { change, query } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 /** A row's end and why; a reason that the row has already stays. */
 export interface Ending {
@@ -25,19 +28,22 @@ export interface Doom extends Ending {
   readonly lacking?: Attachments | null;
 }
 
-/** How rows of `machines` end. Every method says what it is guarded by; `fenced` is one more condition on what sweeps write. */
-export function createMachineEndings(db: Sql, fenced: string, readOnly: boolean) {
+/** How rows of `machines` end. Every method says what it is guarded by; a lost guard changes nothing. */
+export function createMachineEndings(db: Db) {
   /** The last change of rows, and the events that tell of it. */
   async function end(ended: readonly ClosedRow[], now: number, guard: string): Promise<void> {
     if (ended.length === 0) return;
     const endings = JSON.stringify(ended);
     await db.batch([
-      eventsOfEndings(endings, now, `${guard}${fenced}`),
-      sql(
-        `UPDATE machines SET phase = ending.value ->> 'phase', destroyed_at = ?2, next_try_at = NULL,
-           status = iif(ending.value ->> 'phase' = 'disowned', 'unknown', 'destroyed'),
-           reason = coalesce(reason, ending.value ->> 'reason')
-         FROM json_each(?1) AS ending WHERE uid = ending.value ->> 'uid' AND ${guard}${fenced}`,
+      eventsOfEndings(endings, now, guard),
+      change(
+        {
+          head: `UPDATE machines SET phase = ending.value ->> 'phase', destroyed_at = ?2, next_try_at = NULL,
+              status = iif(ending.value ->> 'phase' = 'disowned', 'unknown', 'destroyed'),
+              reason = coalesce(reason, ending.value ->> 'reason')
+            FROM json_each(?1) AS ending`,
+          where: `uid = ending.value ->> 'uid' AND ${guard}`,
+        },
         endings,
         now,
       ),
@@ -45,24 +51,30 @@ export function createMachineEndings(db: Sql, fenced: string, readOnly: boolean)
   }
 
   const close = (endings: readonly ClosedRow[], now: number) =>
-    end(endings, now, `${LIVE} AND (ending.value ->> 'phase' <> 'failed' OR (${MAY_FAIL}))`);
+    end(endings, now, `${LIVE_MACHINE} AND (ending.value ->> 'phase' <> 'failed' OR (${MAY_FAIL}))`);
   const as = (phase: ClosedRow["phase"], ended: readonly Ending[]) => ended.map((one) => ({ ...one, phase }));
 
   async function requestDestroyAll(uids: readonly string[], now: number, requestId: string): Promise<MachineRow[]> {
     if (uids.length === 0) return [];
     const list = JSON.stringify(uids);
     const [, rows] = await db.batch([
-      sql(
-        `INSERT INTO events (at, uid, owner, event, request_id) SELECT ?2, uid, owner, 'destroy_requested', ?3 FROM machines
-         WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE} AND destroy_requested_at IS NULL`,
+      change(
+        {
+          head: `INSERT INTO events (at, uid, owner, event, request_id)
+            SELECT ?2, uid, owner, 'destroy_requested', ?3 FROM machines`,
+          where: `uid IN (SELECT value FROM json_each(?1)) AND ${LIVE_MACHINE} AND destroy_requested_at IS NULL`,
+        },
         list,
         now,
         requestId,
       ),
-      sql(
-        `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = 'requested', next_try_at = NULL,
-           destroy_requested_at = coalesce(destroy_requested_at, ?2), expires_at = min(expires_at, ?2)
-         WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE} RETURNING *`,
+      change(
+        {
+          head: `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = 'requested', next_try_at = NULL,
+            destroy_requested_at = coalesce(destroy_requested_at, ?2), expires_at = min(expires_at, ?2)`,
+          where: `uid IN (SELECT value FROM json_each(?1)) AND ${LIVE_MACHINE}`,
+          tail: "RETURNING *",
+        },
         list,
         now,
       ),
@@ -101,31 +113,30 @@ export function createMachineEndings(db: Sql, fenced: string, readOnly: boolean)
      */
     async claimDestroy(doomed: readonly Doom[], now: number): Promise<ReadonlySet<string>> {
       if (doomed.length === 0) return new Set();
-      const rows = await db.rows(
-        sql(
-          `UPDATE machines SET phase = 'destroying', status = 'deleting', expires_at = min(expires_at, ?2),
-             reason = coalesce(reason, doom.value ->> 'reason')
-           FROM json_each(?1) AS doom
-           WHERE uid = doom.value ->> 'uid' AND expires_at = doom.value ->> 'expiresAt' AND ${LIVE}
-             AND (doom.value ->> 'lacking' IS NULL OR json(attachments) = json(doom.value ->> 'lacking'))${fenced}
-           RETURNING *`,
-          JSON.stringify(doomed),
-          now,
-        ),
+      const dooms = JSON.stringify(doomed);
+      const where = `uid = doom.value ->> 'uid' AND expires_at = doom.value ->> 'expiresAt' AND ${LIVE_MACHINE}
+        AND (doom.value ->> 'lacking' IS NULL OR json(attachments) = json(doom.value ->> 'lacking'))`;
+      const head = `UPDATE machines SET phase = 'destroying', status = 'deleting', expires_at = min(expires_at, ?2),
+          reason = coalesce(reason, doom.value ->> 'reason')
+        FROM json_each(?1) AS doom` as const;
+      const won = await db.claim(
+        [change({ head, where, tail: "RETURNING uid" }, dooms, now)],
+        query(`SELECT uid FROM machines, json_each(?1) AS doom WHERE ${where}`, dooms),
       );
-      // A store that writes nothing wins what it would have won, as far as it can know.
-      const won = readOnly ? doomed : parseRows(machineRow, rows);
-      return new Set(won.map(({ uid }) => uid));
+      return new Set(parseRows(z.object({ uid: z.string() }), won).map(({ uid }) => uid));
     },
 
     /** The provider has agreed to delete these; that they are gone is to be proven from the next tick on. Guarded by `destroying`. */
     async markAccepted(accepted: readonly { uid: string; providerId: string }[], now: number): Promise<void> {
       if (accepted.length === 0) return;
-      await db.rows(
-        sql(
-          `UPDATE machines SET delete_accepted_at = ?2, next_try_at = ?2 + 1, attempts = 0, last_error = NULL,
-             provider_id = coalesce(provider_id, accepted.value ->> 'providerId')
-           FROM json_each(?1) AS accepted WHERE uid = accepted.value ->> 'uid' AND phase = 'destroying'${fenced}`,
+      await db.write(
+        change(
+          {
+            head: `UPDATE machines SET delete_accepted_at = ?2, next_try_at = ?2 + 1, attempts = 0, last_error = NULL,
+                provider_id = coalesce(provider_id, accepted.value ->> 'providerId')
+              FROM json_each(?1) AS accepted`,
+            where: "uid = accepted.value ->> 'uid' AND phase = 'destroying'",
+          },
           JSON.stringify(accepted),
           now,
         ),
@@ -137,11 +148,13 @@ export function createMachineEndings(db: Sql, fenced: string, readOnly: boolean)
      * where another row holds the name by now.
      */
     async reopen(uid: string, providerId: string, now: number): Promise<void> {
-      await db.rows(
-        sql(
-          `UPDATE OR IGNORE machines SET phase = 'destroying', status = 'deleting', provider_id = ?2, destroyed_at = NULL,
-             expires_at = min(expires_at, ?3), next_try_at = ?3
-           WHERE uid = ?1 AND phase IN ('failed', 'destroyed', 'destroying')`,
+      await db.write(
+        change(
+          {
+            head: `UPDATE OR IGNORE machines SET phase = 'destroying', status = 'deleting', provider_id = ?2,
+              destroyed_at = NULL, expires_at = min(expires_at, ?3), next_try_at = ?3`,
+            where: "uid = ?1 AND phase IN ('failed', 'destroyed', 'destroying')",
+          },
           uid,
           providerId,
           now,
@@ -152,9 +165,12 @@ export function createMachineEndings(db: Sql, fenced: string, readOnly: boolean)
     /** Those that the provider agreed to delete and still shows: to be deleted again. */
     async unmarkAccepted(uids: readonly string[]): Promise<void> {
       if (uids.length === 0) return;
-      await db.rows(
-        sql(
-          `UPDATE machines SET delete_accepted_at = NULL WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}${fenced}`,
+      await db.write(
+        change(
+          {
+            head: "UPDATE machines SET delete_accepted_at = NULL",
+            where: `uid IN (SELECT value FROM json_each(?1)) AND ${LIVE_MACHINE}`,
+          },
           JSON.stringify(uids),
         ),
       );

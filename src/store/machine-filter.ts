@@ -1,9 +1,7 @@
 import type { Status } from "../machine/machine.ts";
 import type { SelectorTerm } from "../machine/selector.ts";
+import { LIVE_MACHINE } from "./conditions.ts";
 import type { Param, Statement } from "./db.ts";
-
-/** The phases in which a machine may exist; the indexes of the table are partial by just this. */
-export const LIVE = "phase IN ('requested', 'active', 'destroying')";
 
 export interface MachineFilter {
   /** Null = every owner. */
@@ -24,7 +22,7 @@ export function whereOf({ owner, statuses, labels }: MachineFilter): Statement {
     conditions.push("owner = ?");
     params.push(owner);
   }
-  if (statuses.length === 0) conditions.push(LIVE);
+  if (statuses.length === 0) conditions.push(LIVE_MACHINE);
   else {
     conditions.push("status IN (SELECT value FROM json_each(?))");
     params.push(JSON.stringify(statuses));

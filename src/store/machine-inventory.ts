@@ -1,49 +1,29 @@
 import * as z from "zod";
-import type { Machine, MachineRow } from "../machine/machine.ts";
-import { toMicroEur } from "../machine/money.ts";
-import { parseFirst, parseRows, sql, type Sql } from "./db.ts";
-import { LIVE } from "./machine-filter.ts";
+import type { MachineRow } from "../machine/machine.ts";
+import { LIVE_MACHINE } from "./conditions.ts";
+import { createMachineOrphans } from "./machine-orphans.ts";
 import { machineRow } from "./machine-row.ts";
-
-/** A machine that was found without a row, and what its labels tell. Times unix milliseconds. */
-export interface OrphanMachine extends Pick<
-  MachineRow,
-  | "uid"
-  | "labelUid"
-  | "owner"
-  | "name"
-  | "provider"
-  | "installation"
-  | "credential"
-  | "requestedAt"
-  | "expiresAt"
-  | "labelExpiresAt"
-  | "maxUntil"
-> {
-  readonly machine: Machine;
-  /** The caller's own labels. */
-  readonly labels: MachineRow["labels"];
-}
+import { parseFirst, parseRows } from "./rows.ts";
+import { change, query } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 /** Rows that the provider has shown once, and that are not at their end: what is due is asked for by expire. */
-const SHOWN = `${LIVE} AND provider_id IS NOT NULL AND delete_accepted_at IS NULL AND expires_at > ?1`;
+const SHOWN = `${LIVE_MACHINE} AND provider_id IS NOT NULL AND delete_accepted_at IS NULL AND expires_at > ?1`;
 
-/** Its owner has forbidden this name for a while: what is found under it goes, as he has said. */
-const GIVEN_UP = `EXISTS (SELECT 1 FROM tombstones WHERE tombstones.owner = found.value ->> 'owner'
-  AND tombstones.name = found.value ->> 'name' AND until > ?2)`;
-
-/** What a reconcile of `machines` with the provider's inventory reads and writes. `fenced` is a condition on what sweeps write. */
-export function createMachineInventory(db: Sql, fenced: string, readOnly: boolean) {
+/** What a reconcile of `machines` with the provider's inventory reads and writes. */
+export function createMachineInventory(db: Db) {
   async function mark(
     column: "missing_since" | "mismatched_since",
     uids: readonly string[],
     now: number,
   ): Promise<void> {
     if (uids.length === 0) return;
-    await db.rows(
-      sql(
-        `UPDATE machines SET ${column} = coalesce(${column}, ?2)
-         WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}${fenced}`,
+    await db.write(
+      change(
+        {
+          head: `UPDATE machines SET ${column} = coalesce(${column}, ?2)`,
+          where: `uid IN (SELECT value FROM json_each(?1)) AND ${LIVE_MACHINE}`,
+        },
         JSON.stringify(uids),
         now,
       ),
@@ -51,59 +31,28 @@ export function createMachineInventory(db: Sql, fenced: string, readOnly: boolea
   }
 
   return {
-    /**
-     * Gives rows to machines that were found without one. A name that another live machine has by now gives way to the uid. Nothing
-     * changes where a uid has a row already. Answers the uids that have one now.
-     */
-    async adoptOrphans(found: readonly OrphanMachine[], now: number): Promise<ReadonlySet<string>> {
-      if (found.length === 0) return new Set();
-      const columns = JSON.stringify(found.map(columnsOf));
-      const [rows] = await db.batch([
-        sql(
-          `INSERT INTO machines (${COLUMNS.join(", ")}, spec_sha256, observed_at, name, phase, destroy_requested_at, expires_at)
-           SELECT ${COLUMNS.map((column) => `found.value ->> '${column}'`).join(", ")}, '', ?2,
-             CASE WHEN EXISTS (SELECT 1 FROM machines AS other WHERE other.owner = found.value ->> 'owner'
-               AND other.name = found.value ->> 'name' AND other.${LIVE})
-             THEN found.value ->> 'uid' ELSE found.value ->> 'name' END,
-             iif(${GIVEN_UP}, 'destroying', 'active'), iif(${GIVEN_UP}, ?2, NULL),
-             iif(${GIVEN_UP}, min(?2, found.value ->> 'expires_at'), found.value ->> 'expires_at')
-           FROM json_each(?1) AS found WHERE true${fenced} ON CONFLICT DO NOTHING RETURNING uid`,
-          columns,
-          now,
-        ),
-        sql(
-          `INSERT INTO events (at, uid, owner, event) SELECT ?2, uid, owner, 'adopted' FROM machines
-           WHERE uid IN (SELECT value ->> 'uid' FROM json_each(?1)) AND observed_at = ?2 AND spec_sha256 = ''
-             AND NOT EXISTS (SELECT 1 FROM events WHERE events.uid = machines.uid AND event = 'adopted')`,
-          columns,
-          now,
-        ),
-      ]);
-      // A store that writes nothing adopts what it would have adopted, as far as it can know.
-      const adopted = readOnly ? found : parseRows(z.object({ uid: z.string() }), rows ?? []);
-      return new Set(adopted.map(({ uid }) => uid));
-    },
+    ...createMachineOrphans(db),
 
     /** Rows that the provider has shown once and that live on, by uid, from behind `after` on. */
     async shownAfter(after: string, limit: number, now: number): Promise<MachineRow[]> {
-      const statement = sql(
+      const statement = query(
         `SELECT * FROM machines WHERE ${SHOWN} AND uid > ?2 ORDER BY uid LIMIT ?3`,
         now,
         after,
         limit,
       );
-      return parseRows(machineRow, await db.rows(statement));
+      return parseRows(machineRow, await db.read(statement));
     },
 
     /** How many such rows there are. */
     async countShown(now: number): Promise<number> {
-      const rows = await db.rows(sql(`SELECT count(*) AS shown FROM machines WHERE ${SHOWN}`, now));
+      const rows = await db.read(query(`SELECT count(*) AS shown FROM machines WHERE ${SHOWN}`, now));
       return parseFirst(z.object({ shown: z.int() }), rows)?.shown ?? 0;
     },
 
     /** How many machines may exist. */
     async countLive(): Promise<number> {
-      const rows = await db.rows(sql(`SELECT count(*) AS live FROM machines WHERE ${LIVE}`));
+      const rows = await db.read(query(`SELECT count(*) AS live FROM machines WHERE ${LIVE_MACHINE}`));
       return parseFirst(z.object({ live: z.int() }), rows)?.live ?? 0;
     },
 
@@ -118,76 +67,21 @@ export function createMachineInventory(db: Sql, fenced: string, readOnly: boolea
 
     /** Looks that found these missing since then count for nothing. */
     async forgetMissing(since: number): Promise<void> {
-      const statement = `UPDATE machines SET missing_since = NULL
-        WHERE ${LIVE} AND provider_id IS NOT NULL AND missing_since >= ?${fenced}`;
-      await db.rows(sql(statement, since));
+      const where = `${LIVE_MACHINE} AND provider_id IS NOT NULL AND missing_since >= ?`;
+      await db.write(change({ head: "UPDATE machines SET missing_since = NULL", where }, since));
     },
 
     /** What was made under one credential of the provider is seen under another: both are the same project's. */
     async adoptCredential(from: readonly string[], to: string): Promise<void> {
       if (from.length === 0) return;
-      const statement = `UPDATE machines SET credential = ?2
-        WHERE ${LIVE} AND credential IN (SELECT value FROM json_each(?1))${fenced}`;
-      await db.rows(sql(statement, JSON.stringify(from), to));
+      const where = `${LIVE_MACHINE} AND credential IN (SELECT value FROM json_each(?1))`;
+      await db.write(change({ head: "UPDATE machines SET credential = ?2", where }, JSON.stringify(from), to));
     },
 
     /** An admin's word that every live row belongs to the credential in use. */
     async adoptCredentialForAll(to: string): Promise<void> {
-      await db.rows(sql(`UPDATE machines SET credential = ?1 WHERE ${LIVE} AND credential <> ?1`, to));
+      const where = `${LIVE_MACHINE} AND credential <> ?1`;
+      await db.write(change({ head: "UPDATE machines SET credential = ?1", where }, to));
     },
   };
 }
-
-const COLUMNS = [
-  "uid",
-  "label_uid",
-  "owner",
-  "account",
-  "provider",
-  "provider_name",
-  "provider_id",
-  "installation",
-  "credential",
-  "status",
-  "server_type",
-  "region",
-  "image",
-  "arch",
-  "labels",
-  "public_ipv4",
-  "public_ipv6",
-  "private_ipv4",
-  "price_micro_eur",
-  "requested_at",
-  "created_at",
-  "label_expires_at",
-  "max_until",
-];
-
-const columnsOf = ({ machine, ...row }: OrphanMachine) => ({
-  uid: row.uid,
-  name: row.name,
-  label_uid: row.labelUid,
-  owner: row.owner,
-  account: row.owner,
-  provider: row.provider,
-  provider_name: machine.name,
-  provider_id: machine.providerId,
-  installation: row.installation,
-  credential: row.credential,
-  status: machine.status,
-  server_type: machine.serverType,
-  region: machine.region,
-  image: "",
-  arch: machine.arch,
-  labels: JSON.stringify(row.labels),
-  public_ipv4: machine.publicIpv4,
-  public_ipv6: machine.publicIpv6,
-  private_ipv4: machine.privateIpv4,
-  price_micro_eur: toMicroEur(machine.priceEurPerHour),
-  requested_at: row.requestedAt,
-  created_at: machine.createdAt,
-  expires_at: row.expiresAt,
-  label_expires_at: row.labelExpiresAt,
-  max_until: row.maxUntil,
-});

@@ -1,17 +1,26 @@
 import type { MachineRow } from "../machine/machine.ts";
-import { parseFirst, sql, type Sql } from "./db.ts";
 import { eventIf, type EventName } from "./events.ts";
 import { machineRow } from "./machine-row.ts";
+import { parseFirst } from "./rows.ts";
+import { change } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 /** Alive, nobody's to destroy, and not at its end: the only rows whose lease may change. */
 const RENEWABLE = "phase IN ('requested', 'active') AND destroy_requested_at IS NULL AND expires_at > ?2";
 
+interface Move {
+  readonly uid: string;
+  readonly now: number;
+  readonly to: number;
+  readonly requestId: string;
+}
+
 /** How leases of `machines` change: each by one guarded UPDATE, so that of a renewal and an end exactly one wins. */
-export function createMachineLeases(db: Sql, fenced: string) {
-  async function move(uid: string, now: number, to: number, guard: string, event: EventName, requestId: string) {
-    const condition = `${RENEWABLE} AND ?3 <= max_until${guard}`;
+export function createMachineLeases(db: Db) {
+  async function move({ uid, now, to, requestId }: Move, event: EventName, guard: string): Promise<MachineRow | null> {
+    const where = `uid = ?1 AND ${RENEWABLE} AND ?3 <= max_until AND ${guard}`;
     const [rows] = await db.batch([
-      sql(`UPDATE machines SET expires_at = ?3 WHERE uid = ?1 AND ${condition} RETURNING *`, uid, now, to),
+      change({ head: "UPDATE machines SET expires_at = ?3", where, tail: "RETURNING *" }, uid, now, to),
       eventIf({ uid, at: now, event, requestId }, "changes() > 0"),
     ]);
     return parseFirst(machineRow, rows ?? []);
@@ -20,18 +29,11 @@ export function createMachineLeases(db: Sql, fenced: string) {
   return {
     /** Moves a lease's end later. Null where it may not: ended, claimed, past `max_until`, or later already. */
     renew: (uid: string, now: number, until: number, requestId: string): Promise<MachineRow | null> =>
-      move(uid, now, until, " AND ?3 > expires_at", "renewed", requestId),
+      move({ uid, now, to: until, requestId }, "renewed", "?3 > expires_at"),
 
     /** Moves a lease's end, either way: what its owner asked to keep after a failure. Null where it may not. */
     keep: (uid: string, now: number, until: number, requestId: string): Promise<MachineRow | null> =>
-      move(uid, now, until, "", "kept", requestId),
-
-    /** What is about to be written to a machine's label: whatever comes of it, it is this row's own word. */
-    async noteLabelSent(uid: string, expiresAt: number): Promise<void> {
-      const statement = `UPDATE machines SET labels_sent = json_insert(labels_sent, '$[#]', ?2)
-        WHERE uid = ?1 AND ?2 NOT IN (SELECT value FROM json_each(labels_sent))${fenced}`;
-      await db.rows(sql(statement, uid, expiresAt));
-    },
+      move({ uid, now, to: until, requestId }, "kept", "true"),
 
     /**
      * Moves ends later to what labels promise. Such a row was set back, and what it says of its machine's beginning is an old story.
@@ -39,12 +41,15 @@ export function createMachineLeases(db: Sql, fenced: string) {
      */
     async learnEnds(ends: readonly { uid: string; from: number; to: number }[]): Promise<void> {
       if (ends.length === 0) return;
-      await db.rows(
-        sql(
-          `UPDATE machines SET expires_at = promised.value ->> 'to', label_expires_at = promised.value ->> 'to', attachments = NULL,
-             status = CASE WHEN status = 'creating' THEN 'unknown' ELSE status END
-           FROM json_each(?1) AS promised WHERE uid = promised.value ->> 'uid' AND expires_at = promised.value ->> 'from'
-             AND promised.value ->> 'to' <= max_until AND phase IN ('requested', 'active')${fenced}`,
+      await db.write(
+        change(
+          {
+            head: `UPDATE machines SET expires_at = promised.value ->> 'to', label_expires_at = promised.value ->> 'to',
+                attachments = NULL, status = CASE WHEN status = 'creating' THEN 'unknown' ELSE status END
+              FROM json_each(?1) AS promised`,
+            where: `uid = promised.value ->> 'uid' AND expires_at = promised.value ->> 'from'
+              AND promised.value ->> 'to' <= max_until AND phase IN ('requested', 'active')`,
+          },
           JSON.stringify(ends),
         ),
       );
@@ -56,10 +61,13 @@ export function createMachineLeases(db: Sql, fenced: string) {
      */
     async markLabelled(told: readonly { uid: string; expiresAt: number }[]): Promise<void> {
       if (told.length === 0) return;
-      await db.rows(
-        sql(
-          `UPDATE machines SET label_expires_at = told.value ->> 'expiresAt', labels_sent = '[]' FROM json_each(?1) AS told
-           WHERE uid = told.value ->> 'uid' AND phase = 'active'${fenced}`,
+      await db.write(
+        change(
+          {
+            head: `UPDATE machines SET label_expires_at = told.value ->> 'expiresAt'
+              FROM json_each(?1) AS told`,
+            where: "uid = told.value ->> 'uid' AND phase = 'active'",
+          },
           JSON.stringify(told),
         ),
       );

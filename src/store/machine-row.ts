@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { PHASES, STATUSES, type Attachments, type MachineRow } from "../machine/machine.ts";
-import { jsonText } from "./db.ts";
+import { jsonText } from "./rows.ts";
 
 const attachments: z.ZodType<Attachments> = z.object({
   firewallIds: z.array(z.string()),
@@ -42,7 +42,6 @@ export const machineRow: z.ZodType<MachineRow> = z
     max_until: z.int(),
     keep_on_failure_ms: time,
     label_expires_at: time,
-    labels_sent: jsonText(z.array(z.int())).catch([]),
     observed_at: time,
     attachments: jsonText(attachments).nullable().catch(null),
     missing_since: time,
@@ -85,7 +84,6 @@ export const machineRow: z.ZodType<MachineRow> = z
     maxUntil: row.max_until,
     keepOnFailureMs: row.keep_on_failure_ms,
     labelExpiresAt: row.label_expires_at,
-    labelsSent: row.labels_sent,
     observedAt: row.observed_at,
     attachments: row.attachments,
     missingSince: row.missing_since,

@@ -1,8 +1,10 @@
 import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
-import { FREE, parseFirst, parseRows, sql, type Sql } from "./db.ts";
-import { LIVE } from "./machine-filter.ts";
+import { FREE, LIVE_MACHINE } from "./conditions.ts";
 import { machineRow } from "./machine-row.ts";
+import { parseFirst, parseRows } from "./rows.ts";
+import { change, query } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 /** As the index `machines_unsettled` has it. */
 const UNSETTLED = `(phase IN ('requested', 'destroying')
@@ -23,17 +25,17 @@ export interface Try {
   readonly mismatched: boolean;
 }
 
-/** What of `machines` is to be worked on, and who does it when. `fenced` is a condition on what sweeps write. */
-export function createMachineWork(db: Sql, fenced: string) {
+/** What of `machines` is to be worked on, and who does it when. */
+export function createMachineWork(db: Db) {
   return {
     /**
      * Live rows whose end has come and whose deletion the provider has not accepted, from behind `after` on: oldest end first,
      * and behind them those that failed before. Those that are being tried or back off wait.
      */
     async due(now: number, limit: number, after: MachineRow | null): Promise<MachineRow[]> {
-      const rows = await db.rows(
-        sql(
-          `SELECT * FROM machines WHERE ${LIVE} AND expires_at <= ?1 AND delete_accepted_at IS NULL AND ${FREE}
+      const rows = await db.read(
+        query(
+          `SELECT * FROM machines WHERE ${LIVE_MACHINE} AND expires_at <= ?1 AND delete_accepted_at IS NULL AND ${FREE}
              AND (attempts > 0, expires_at, uid) > (?3, ?4, ?5)
            ORDER BY attempts > 0, expires_at, uid LIMIT ?2`,
           now,
@@ -48,10 +50,10 @@ export function createMachineWork(db: Sql, fenced: string) {
 
     /** How many should have been gone by `endedBefore` and are not put off for longer than until `triedBefore`. */
     async countOverdue(endedBefore: number, triedBefore: number): Promise<number> {
-      const rows = await db.rows(
-        sql(
+      const rows = await db.read(
+        query(
           `SELECT count(*) AS overdue FROM machines
-           WHERE ${LIVE} AND expires_at <= ?1 AND (next_try_at IS NULL OR next_try_at <= ?2)`,
+           WHERE ${LIVE_MACHINE} AND expires_at <= ?1 AND (next_try_at IS NULL OR next_try_at <= ?2)`,
           endedBefore,
           triedBefore,
         ),
@@ -61,8 +63,8 @@ export function createMachineWork(db: Sql, fenced: string) {
 
     /** Rows of a create or a destroy that is not known to its end, or whose label is behind; those that nobody looked at for longest first. */
     async unsettled(now: number, limit: number): Promise<MachineRow[]> {
-      const rows = await db.rows(
-        sql(
+      const rows = await db.read(
+        query(
           `SELECT * FROM machines WHERE ${UNSETTLED} AND ${FREE} AND (expires_at > ?1 OR delete_accepted_at IS NOT NULL)
            ORDER BY coalesce(looked_at, 0), uid LIMIT ?2`,
           now,
@@ -74,10 +76,13 @@ export function createMachineWork(db: Sql, fenced: string) {
 
     /** Takes the one right to try the create of a row whose last try ended or was given up. */
     async claimTry(uid: string, now: number, tryingUntil: number): Promise<boolean> {
-      const claimed = await db.rows(
-        sql(
-          `UPDATE machines SET next_try_at = ?2, tried_at = ?1, missing_since = NULL
-           WHERE uid = ?3 AND phase = 'requested' AND ${FREE} RETURNING uid`,
+      const claimed = await db.write(
+        change(
+          {
+            head: "UPDATE machines SET next_try_at = ?2, tried_at = ?1, missing_since = NULL",
+            where: `uid = ?3 AND phase = 'requested' AND ${FREE}`,
+            tail: "RETURNING uid",
+          },
           now,
           tryingUntil,
           uid,
@@ -89,9 +94,12 @@ export function createMachineWork(db: Sql, fenced: string) {
     /** These have been seen with all that they were made with. */
     async confirmAttached(uids: readonly string[]): Promise<void> {
       if (uids.length === 0) return;
-      await db.rows(
-        sql(
-          `UPDATE machines SET attachments = NULL WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}${fenced}`,
+      await db.write(
+        change(
+          {
+            head: "UPDATE machines SET attachments = NULL",
+            where: `uid IN (SELECT value FROM json_each(?1)) AND ${LIVE_MACHINE}`,
+          },
           JSON.stringify(uids),
         ),
       );
@@ -99,11 +107,13 @@ export function createMachineWork(db: Sql, fenced: string) {
 
     /** These are not waited for to be seen with a firewall any more. */
     async forgetFirewall(uids: readonly string[], firewallId: string): Promise<void> {
-      await db.rows(
-        sql(
-          `UPDATE machines SET attachments = json_set(attachments, '$.firewallIds', json((SELECT json_group_array(value)
-             FROM json_each(attachments, '$.firewallIds') WHERE value <> ?2)))
-           WHERE uid IN (SELECT value FROM json_each(?1)) AND attachments IS NOT NULL`,
+      await db.write(
+        change(
+          {
+            head: `UPDATE machines SET attachments = json_set(attachments, '$.firewallIds', json((SELECT json_group_array(value)
+                FROM json_each(attachments, '$.firewallIds') WHERE value <> ?2)))`,
+            where: "uid IN (SELECT value FROM json_each(?1)) AND attachments IS NOT NULL",
+          },
           JSON.stringify(uids),
           firewallId,
         ),
@@ -112,10 +122,13 @@ export function createMachineWork(db: Sql, fenced: string) {
 
     /** Takes the one right to look at machines that nobody has looked at since `before`. Answers the rows that were won. */
     async claimLook(uids: readonly string[], now: number, before: number): Promise<MachineRow[]> {
-      const rows = await db.rows(
-        sql(
-          `UPDATE machines SET looked_at = ?2
-           WHERE uid IN (SELECT value FROM json_each(?1)) AND coalesce(looked_at, 0) <= ?3 RETURNING *`,
+      const rows = await db.write(
+        change(
+          {
+            head: "UPDATE machines SET looked_at = ?2",
+            where: "uid IN (SELECT value FROM json_each(?1)) AND coalesce(looked_at, 0) <= ?3",
+            tail: "RETURNING *",
+          },
           JSON.stringify(uids),
           now,
           before,
@@ -126,8 +139,13 @@ export function createMachineWork(db: Sql, fenced: string) {
 
     /** A call could not finish what it began: the next call, or the next sweep, may go on at once. */
     async giveBack(uid: string, error: string, now: number): Promise<void> {
-      await db.rows(
-        sql(`UPDATE machines SET last_error = ?2, next_try_at = ?3 WHERE uid = ?1 AND ${LIVE}`, uid, error, now),
+      await db.write(
+        change(
+          { head: "UPDATE machines SET last_error = ?2, next_try_at = ?3", where: `uid = ?1 AND ${LIVE_MACHINE}` },
+          uid,
+          error,
+          now,
+        ),
       );
     },
 
@@ -137,14 +155,16 @@ export function createMachineWork(db: Sql, fenced: string) {
      */
     async postpone(tries: readonly Try[], now: number): Promise<void> {
       if (tries.length === 0) return;
-      await db.rows(
-        sql(
-          `UPDATE machines SET attempts = attempts + (try.value ->> 'failed'), last_error = try.value ->> 'error',
-             next_try_at = try.value ->> 'nextTryAt', looked_at = ?2,
-             missing_since = iif(try.value ->> 'missing', coalesce(missing_since, ?2), missing_since),
-             mismatched_since = iif(try.value ->> 'mismatched', coalesce(mismatched_since, ?2), mismatched_since)
-           FROM json_each(?1) AS try WHERE uid = try.value ->> 'uid' AND expires_at = try.value ->> 'expiresAt'
-             AND ${LIVE}${fenced}`,
+      await db.write(
+        change(
+          {
+            head: `UPDATE machines SET attempts = attempts + (try.value ->> 'failed'), last_error = try.value ->> 'error',
+                next_try_at = try.value ->> 'nextTryAt', looked_at = ?2,
+                missing_since = iif(try.value ->> 'missing', coalesce(missing_since, ?2), missing_since),
+                mismatched_since = iif(try.value ->> 'mismatched', coalesce(mismatched_since, ?2), mismatched_since)
+              FROM json_each(?1) AS try`,
+            where: `uid = try.value ->> 'uid' AND expires_at = try.value ->> 'expiresAt' AND ${LIVE_MACHINE}`,
+          },
           JSON.stringify(tries),
           now,
         ),
@@ -159,12 +179,14 @@ export function createMachineWork(db: Sql, fenced: string) {
       tries: readonly { uid: string; expiresAt: number; error: string | null; nextTryAt: number; failed: boolean }[],
     ): Promise<void> {
       if (tries.length === 0) return;
-      await db.rows(
-        sql(
-          `UPDATE machines SET attempts = attempts + (try.value ->> 'failed'), last_error = try.value ->> 'error',
-             next_try_at = try.value ->> 'nextTryAt'
-           FROM json_each(?1) AS try WHERE uid = try.value ->> 'uid' AND expires_at = try.value ->> 'expiresAt'
-             AND ${LIVE}${fenced}`,
+      await db.write(
+        change(
+          {
+            head: `UPDATE machines SET attempts = attempts + (try.value ->> 'failed'), last_error = try.value ->> 'error',
+                next_try_at = try.value ->> 'nextTryAt'
+              FROM json_each(?1) AS try`,
+            where: `uid = try.value ->> 'uid' AND expires_at = try.value ->> 'expiresAt' AND ${LIVE_MACHINE}`,
+          },
           JSON.stringify(tries),
         ),
       );

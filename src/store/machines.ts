@@ -1,11 +1,13 @@
-import { uidIn } from "../machine/labels.ts";
-import { isLive, type Attachments, type Machine, type MachineRow } from "../machine/machine.ts";
+import type { Attachments, MachineRow } from "../machine/machine.ts";
 import type { Candidate } from "../machine/spec.ts";
-import { toMicroEur } from "../machine/money.ts";
-import { insertInto, parseFirst, parseRows, selectPage, sql, type Sql, type Statement } from "./db.ts";
+import { LIVE_MACHINE } from "./conditions.ts";
 import { eventIf } from "./events.ts";
-import { LIVE, whereOf, type MachineFilter } from "./machine-filter.ts";
+import { createMachineReads } from "./machine-reads.ts";
+import { createMachineSightings } from "./machine-sightings.ts";
 import { machineRow } from "./machine-row.ts";
+import { parseFirst } from "./rows.ts";
+import { change, insertInto } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 /** A row before the provider knows of it. */
 export type NewMachine = Pick<
@@ -29,23 +31,15 @@ export type NewMachine = Pick<
   | "keepOnFailureMs"
 >;
 
-export interface Sighting {
-  readonly uid: string;
-  readonly machine: Machine;
-  /** Seen with all that it was made with. */
-  readonly isComplete?: boolean;
-}
-
 /**
- * The `machines` table: here how rows come to be and are read; beside it how they end, how leases change, and what is to be
- * worked on. A method that changes rows says what it is guarded by; a lost guard changes nothing. `fenced` is one more
- * condition, on what sweeps write.
+ * The `machines` table: here how rows come to be; beside it how they are read and seen, how leases change, how they end, and what
+ * is to be worked on. A method that changes rows says what it is guarded by; a lost guard changes nothing.
  */
-export function createMachineStore(db: Sql) {
-  const first = async (statement: Statement): Promise<MachineRow | null> =>
-    parseFirst(machineRow, await db.rows(statement));
-
+export function createMachineStore(db: Db) {
   return {
+    ...createMachineReads(db),
+    ...createMachineSightings(db),
+
     /** Holds the name and writes down the intent (I3). False when a live machine has it already, or its owner gave it up. */
     async insert(
       row: NewMachine & Partial<Pick<MachineRow, "attachments">>,
@@ -87,44 +81,6 @@ export function createMachineStore(db: Sql) {
       return (inserted?.length ?? 0) > 0;
     },
 
-    byUid: (uid: string) => first(sql("SELECT * FROM machines WHERE uid = ?", uid)),
-
-    /** The owner's live machine of this name, else the last that had it. */
-    byName: (owner: string, name: string) =>
-      first(
-        sql(
-          `SELECT * FROM machines WHERE owner = ? AND name = ?
-           ORDER BY ${LIVE} DESC, requested_at DESC, rowid DESC LIMIT 1`,
-          owner,
-          name,
-        ),
-      ),
-
-    /**
-     * The rows that machines at the provider belong to: of each the live one at its id, else the one that its uid label
-     * names. Machines without a row are not in the answer.
-     */
-    async ofMachines(machines: readonly Pick<Machine, "providerId" | "labels">[]): Promise<Map<string, MachineRow>> {
-      if (machines.length === 0) return new Map();
-      const rows = await db.rows(
-        sql(
-          `SELECT * FROM machines WHERE provider_id IN (SELECT value FROM json_each(?1)) AND ${LIVE}
-           UNION SELECT * FROM machines WHERE uid IN (SELECT value FROM json_each(?2))`,
-          JSON.stringify(machines.map(({ providerId }) => providerId)),
-          JSON.stringify(machines.map(({ labels }) => uidIn(labels))),
-        ),
-      );
-      const found = parseRows(machineRow, rows);
-      const atId = new Map(found.filter(isLive).map((row) => [row.providerId, row]));
-      const ofUid = new Map(found.map((row) => [row.uid, row]));
-      return new Map(
-        machines.flatMap(({ providerId, labels }) => {
-          const row = atId.get(providerId) ?? ofUid.get(uidIn(labels));
-          return row ? [[providerId, row] as const] : [];
-        }),
-      );
-    },
-
     /** Says what is being tried for a row now, and owns it for as long. False when it is no longer `requested`. */
     async choose(
       uid: string,
@@ -132,10 +88,14 @@ export function createMachineStore(db: Sql) {
       now: number,
       tryingUntil: number,
     ): Promise<boolean> {
-      const rows = await db.rows(
-        sql(
-          `UPDATE machines SET server_type = ?2, region = ?3, image = ?6, attachments = ?7, credential = ?8, next_try_at = ?4, tried_at = ?5, missing_since = NULL
-           WHERE uid = ?1 AND phase = 'requested' RETURNING uid`,
+      const rows = await db.write(
+        change(
+          {
+            head: `UPDATE machines SET server_type = ?2, region = ?3, image = ?6, attachments = ?7, credential = ?8,
+              next_try_at = ?4, tried_at = ?5, missing_since = NULL`,
+            where: "uid = ?1 AND phase = 'requested'",
+            tail: "RETURNING uid",
+          },
           uid,
           chosen.serverType,
           chosen.region,
@@ -158,10 +118,13 @@ export function createMachineStore(db: Sql) {
       found: { uid: string; requestedAt: number; expiresAt: number; maxUntil: number; credential: string },
     ): Promise<MachineRow | null> {
       const [rows] = await db.batch([
-        sql(
-          `UPDATE OR IGNORE machines SET uid = ?2, requested_at = ?3, expires_at = ?4, max_until = ?5, label_expires_at = ?4,
-             attachments = NULL, credential = ?6
-           WHERE uid = ?1 AND phase = 'requested' RETURNING *`,
+        change(
+          {
+            head: `UPDATE OR IGNORE machines SET uid = ?2, requested_at = ?3, expires_at = ?4, max_until = ?5,
+              label_expires_at = ?4, attachments = NULL, credential = ?6`,
+            where: "uid = ?1 AND phase = 'requested'",
+            tail: "RETURNING *",
+          },
           uid,
           found.uid,
           found.requestedAt,
@@ -169,8 +132,8 @@ export function createMachineStore(db: Sql) {
           found.maxUntil,
           found.credential,
         ),
-        sql(
-          "UPDATE OR IGNORE resource_uses SET machine_uid = ?2 WHERE machine_uid = ?1 AND changes() > 0",
+        change(
+          { head: "UPDATE OR IGNORE resource_uses SET machine_uid = ?2", where: "machine_uid = ?1 AND changes() > 0" },
           uid,
           found.uid,
         ),
@@ -178,51 +141,20 @@ export function createMachineStore(db: Sql) {
       return parseFirst(machineRow, rows ?? []);
     },
 
-    /**
-     * Writes down what the provider shows, and with it that a requested machine exists. Guarded: only rows that live and are
-     * not being destroyed, and that have no other provider id. Off before it ever
-     * ran is still being created. Returns the rows that took it.
-     */
-    async observe(sightings: readonly Sighting[], now: number): Promise<MachineRow[]> {
-      if (sightings.length === 0) return [];
-      const seen = JSON.stringify(
-        sightings.map(({ uid, machine, isComplete }) => ({ ...columnsOf(machine), uid, isComplete })),
-      );
-      const applies = `phase IN ('requested', 'active') AND (provider_id IS NULL OR provider_id = seen.value ->> 'provider_id')`;
-      const [, rows] = await db.batch([
-        sql(
-          `INSERT INTO events (at, uid, owner, event) SELECT ?2, uid, owner, 'created'
-           FROM machines JOIN json_each(?1) AS seen ON uid = seen.value ->> 'uid' WHERE provider_id IS NULL AND ${applies}`,
-          seen,
-          now,
-        ),
-        sql(
-          `UPDATE machines SET phase = 'active', next_try_at = NULL, last_error = NULL, attempts = 0, observed_at = ?2, looked_at = ?2, missing_since = NULL,
-             mismatched_since = NULL, attachments = iif(seen.value ->> 'isComplete', NULL, attachments),
-             status = CASE WHEN status = 'creating' AND seen.value ->> 'status' IN ('stopped', 'unknown') THEN status
-               ELSE seen.value ->> 'status' END,
-             ${OBSERVED.map((column) => `${column} = seen.value ->> '${column}'`).join(", ")},
-             created_at = coalesce(created_at, seen.value ->> 'created_at'),
-             price_micro_eur = coalesce(price_micro_eur, seen.value ->> 'price_micro_eur')
-           FROM json_each(?1) AS seen WHERE uid = seen.value ->> 'uid' AND ${applies} RETURNING *`,
-          seen,
-          now,
-        ),
-      ]);
-      return parseRows(machineRow, rows ?? []);
-    },
-
     /** Gives a live row the name that its machine's label tells. False where another live machine of the owner has it. */
     async rename(uid: string, name: string): Promise<boolean> {
-      const statement = `UPDATE OR IGNORE machines SET name = ?2 WHERE uid = ?1 AND ${LIVE} RETURNING uid`;
-      return (await db.rows(sql(statement, uid, name))).length > 0;
-    },
-
-    /** One page of the machines that match, oldest first, and how many match in all. */
-    list(filter: MachineFilter): Promise<{ rows: MachineRow[]; total: number }> {
-      const { text, params } = whereOf(filter);
-      const from = sql(`machines WHERE ${text}`, ...params);
-      return selectPage(db, machineRow, { from, order: "requested_at, uid", ...filter });
+      const rows = await db.write(
+        change(
+          {
+            head: "UPDATE OR IGNORE machines SET name = ?2",
+            where: `uid = ?1 AND ${LIVE_MACHINE}`,
+            tail: "RETURNING uid",
+          },
+          uid,
+          name,
+        ),
+      );
+      return rows.length > 0;
     },
   };
 }
@@ -230,16 +162,3 @@ export function createMachineStore(db: Sql) {
 /** Decided in the insert itself, so that of a create and a tombstone exactly one wins. */
 const NAME_GIVEN_UP = `SELECT 1 FROM tombstones
   WHERE tombstones.owner = new.owner AND tombstones.name = new.name AND until > new.requested_at`;
-
-const OBSERVED = ["provider_id", "arch", "public_ipv4", "public_ipv6", "private_ipv4"];
-
-const columnsOf = (machine: Machine) => ({
-  provider_id: machine.providerId,
-  status: machine.status,
-  arch: machine.arch,
-  public_ipv4: machine.publicIpv4,
-  public_ipv6: machine.publicIpv6,
-  private_ipv4: machine.privateIpv4,
-  created_at: machine.createdAt,
-  price_micro_eur: toMicroEur(machine.priceEurPerHour),
-});

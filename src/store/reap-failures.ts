@@ -1,5 +1,7 @@
 import * as z from "zod";
-import { parseRows, sql, type Sql } from "./db.ts";
+import { parseRows } from "./rows.ts";
+import { change, query } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 export interface ReapFailure {
   readonly providerId: string;
@@ -11,13 +13,13 @@ const reapFailureRow: z.ZodType<ReapFailure> = z
   .object({ provider_id: z.string(), attempts: z.int(), next_try_at: z.int() })
   .transform((row) => ({ providerId: row.provider_id, attempts: row.attempts, nextTryAt: row.next_try_at }));
 
-/** The `reap_failures` table: which machines reap leaves alone for a while. `fenced` is a condition on every write. */
-export function createReapFailureStore(db: Sql, fenced: string) {
+/** The `reap_failures` table: which machines reap leaves alone for a while. */
+export function createReapFailureStore(db: Db) {
   return {
     /** Those among these machines that failed before. */
     async of(providerIds: readonly string[]): Promise<ReapFailure[]> {
-      const rows = await db.rows(
-        sql(
+      const rows = await db.read(
+        query(
           "SELECT * FROM reap_failures WHERE provider_id IN (SELECT value FROM json_each(?))",
           JSON.stringify(providerIds),
         ),
@@ -29,16 +31,19 @@ export function createReapFailureStore(db: Sql, fenced: string) {
     async record(failed: readonly (ReapFailure & { error: string })[], gone: readonly string[]): Promise<void> {
       if (failed.length + gone.length === 0) return;
       await db.batch([
-        sql(
-          `INSERT INTO reap_failures (provider_id, attempts, next_try_at, last_error)
-           SELECT value ->> 'providerId', value ->> 'attempts', value ->> 'nextTryAt', value ->> 'error'
-           FROM json_each(?) WHERE true${fenced}
-           ON CONFLICT (provider_id) DO UPDATE SET attempts = excluded.attempts, next_try_at = excluded.next_try_at,
-             last_error = excluded.last_error`,
+        change(
+          {
+            head: `INSERT INTO reap_failures (provider_id, attempts, next_try_at, last_error)
+              SELECT value ->> 'providerId', value ->> 'attempts', value ->> 'nextTryAt', value ->> 'error'
+              FROM json_each(?)`,
+            where: "true",
+            tail: `ON CONFLICT (provider_id) DO UPDATE SET attempts = excluded.attempts,
+              next_try_at = excluded.next_try_at, last_error = excluded.last_error`,
+          },
           JSON.stringify(failed),
         ),
-        sql(
-          `DELETE FROM reap_failures WHERE provider_id IN (SELECT value FROM json_each(?))${fenced}`,
+        change(
+          { head: "DELETE FROM reap_failures", where: "provider_id IN (SELECT value FROM json_each(?))" },
           JSON.stringify(gone),
         ),
       ]);

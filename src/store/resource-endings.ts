@@ -1,8 +1,10 @@
 import * as z from "zod";
-import type { ResourceKind, ResourceRow } from "../machine/resource.ts";
-import { FREE, insertInto, parseRows, sql, type Sql } from "./db.ts";
-import { LIVE as LIVE_MACHINE } from "./machine-filter.ts";
-import { LIVE, resourceRow, specText } from "./resource-row.ts";
+import type { ResourceRow } from "../machine/resource.ts";
+import { FREE, LIVE_MACHINE, LIVE_RESOURCE } from "./conditions.ts";
+import { resourceRow, specText } from "./resource-row.ts";
+import { parseRows } from "./rows.ts";
+import { change, query } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 /** No live machine uses it. */
 const IDLE = `NOT EXISTS (SELECT 1 FROM resource_uses JOIN machines ON machines.uid = machine_uid
@@ -22,67 +24,53 @@ export interface ClaimedResource {
   readonly isShared: boolean;
 }
 
-/** What is known of one that is to go and has no row. */
-export type OrphanResource = Pick<
-  ResourceRow,
-  | "uid"
-  | "labelUid"
-  | "owner"
-  | "provider"
-  | "providerName"
-  | "providerId"
-  | "installation"
-  | "reason"
-  | "spec"
-  | "requestedAt"
-  | "createdAt"
->;
-
 const isSameKey = (a: ResourceRow, b: ResourceRow): boolean =>
   a.spec.kind === "ssh_key" && a.provider === b.provider && specText(a.spec) === specText(b.spec);
 
 const claimed = z.object({ shared: z.int() });
 
-/** How rows of `resources` end. `fenced` is one more condition on what sweeps write. */
-export function createResourceEndings(db: Sql, fenced: string, readOnly: boolean) {
+/** How rows of `resources` end. */
+export function createResourceEndings(db: Db) {
   return {
     /** One that never came to be. Guarded by `requested`. */
     async fail(uid: string, reason: string, now: number): Promise<void> {
-      const statement = `UPDATE resources SET phase = 'failed', reason = ?2, deleted_at = ?3, next_try_at = NULL
-        WHERE uid = ?1 AND phase = 'requested'`;
-      await db.rows(sql(statement, uid, reason, now));
+      const head = "UPDATE resources SET phase = 'failed', reason = ?2, deleted_at = ?3, next_try_at = NULL";
+      await db.write(change({ head, where: "uid = ?1 AND phase = 'requested'" }, uid, reason, now));
     },
 
     /** The owner's word that these shall go as soon as no machine uses them. Guarded by being live; answers those that took it. */
     async requestDelete(uids: readonly string[], now: number): Promise<ResourceRow[]> {
       if (uids.length === 0) return [];
-      const statement = sql(
-        `UPDATE resources SET delete_requested_at = coalesce(delete_requested_at, ?2), expires_at = min(expires_at, ?2),
-           reason = 'requested', next_try_at = CASE WHEN phase = 'requested' THEN next_try_at END
-         WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE} RETURNING *`,
+      const requested = change(
+        {
+          head: `UPDATE resources SET delete_requested_at = coalesce(delete_requested_at, ?2), expires_at = min(expires_at, ?2),
+            reason = 'requested', next_try_at = CASE WHEN phase = 'requested' THEN next_try_at END`,
+          where: `uid IN (SELECT value FROM json_each(?1)) AND ${LIVE_RESOURCE}`,
+          tail: "RETURNING *",
+        },
         JSON.stringify(uids),
         now,
       );
-      return parseRows(resourceRow, await db.rows(statement));
+      return parseRows(resourceRow, await db.write(requested));
     },
 
     /** Live ones past their end that no live machine uses, in the order in which they go; those that failed before come last. */
     async ended(now: number, limit: number): Promise<ResourceRow[]> {
-      const statement = sql(
-        `SELECT * FROM resources WHERE ${LIVE} AND expires_at <= ?1 AND ${FREE} AND ${IDLE}
+      const statement = query(
+        `SELECT * FROM resources WHERE ${LIVE_RESOURCE} AND expires_at <= ?1 AND ${FREE} AND ${IDLE}
          ORDER BY attempts > 0, ${IN_ORDER}, expires_at, uid LIMIT ?2`,
         now,
         limit,
       );
-      return parseRows(resourceRow, await db.rows(statement));
+      return parseRows(resourceRow, await db.read(statement));
     },
 
     /** Writes down that these were found past their end and used by nobody, for the first time. */
     async noteIdle(uids: readonly string[], now: number): Promise<void> {
       if (uids.length === 0) return;
-      const statement = `UPDATE resources SET idle_since = coalesce(idle_since, ?2)
-        WHERE uid IN (SELECT value FROM json_each(?1)) AND ${LIVE}${fenced}`;
-      await db.rows(sql(statement, JSON.stringify(uids), now));
+      const head = "UPDATE resources SET idle_since = coalesce(idle_since, ?2)";
+      const where = `uid IN (SELECT value FROM json_each(?1)) AND ${LIVE_RESOURCE}`;
+      await db.write(change({ head, where }, JSON.stringify(uids), now));
     },
 
     /**
@@ -92,12 +80,13 @@ export function createResourceEndings(db: Sql, fenced: string, readOnly: boolean
     async claimDelete(rows: readonly ResourceRow[], now: number): Promise<ClaimedResource[]> {
       if (rows.length === 0) return [];
       const uids = JSON.stringify(rows.map(({ uid }) => uid));
-      const guard = `uid IN (SELECT value FROM json_each(?2)) AND ${LIVE} AND expires_at <= ?1 AND ${IDLE}`;
-      // A store that writes nothing wins what it would have won.
-      const statement = readOnly
-        ? `SELECT *, ${SHARED} AS shared FROM resources WHERE ${guard}`
-        : `UPDATE resources SET phase = 'deleting' WHERE ${guard}${fenced} RETURNING *, ${SHARED} AS shared`;
-      const won = await db.rows(sql(statement, now, uids));
+      const where = `uid IN (SELECT value FROM json_each(?2)) AND ${LIVE_RESOURCE} AND expires_at <= ?1 AND ${IDLE}`;
+      const columns = `*, ${SHARED} AS shared`;
+      const head = "UPDATE resources SET phase = 'deleting'";
+      const won = await db.claim(
+        [change({ head, where, tail: `RETURNING ${columns}` }, now, uids)],
+        query(`SELECT ${columns} FROM resources WHERE ${where}`, now, uids),
+      );
       const shared = parseRows(claimed, won);
       const order = new Map(rows.map(({ uid }, index) => [uid, index]));
       const claims = parseRows(resourceRow, won)
@@ -113,10 +102,17 @@ export function createResourceEndings(db: Sql, fenced: string, readOnly: boolean
     /** Closes rows that nothing stands for any more. Guarded by being live. */
     async close(ended: readonly { uid: string; reason: string }[], now: number): Promise<void> {
       if (ended.length === 0) return;
-      const statement = `UPDATE resources SET phase = CASE WHEN provider_id IS NULL THEN 'failed' ELSE 'deleted' END,
-          reason = coalesce(reason, ending.value ->> 'reason'), deleted_at = ?2, next_try_at = NULL
-        FROM json_each(?1) AS ending WHERE uid = ending.value ->> 'uid' AND ${LIVE}${fenced}`;
-      await db.rows(sql(statement, JSON.stringify(ended), now));
+      const closed = change(
+        {
+          head: `UPDATE resources SET phase = CASE WHEN provider_id IS NULL THEN 'failed' ELSE 'deleted' END,
+              reason = coalesce(reason, ending.value ->> 'reason'), deleted_at = ?2, next_try_at = NULL
+            FROM json_each(?1) AS ending`,
+          where: `uid = ending.value ->> 'uid' AND ${LIVE_RESOURCE}`,
+        },
+        JSON.stringify(ended),
+        now,
+      );
+      await db.write(closed);
     },
 
     /** Leaves each alone until its `nextTryAt`; a failed try counts, one that only missed it is remembered. */
@@ -125,60 +121,18 @@ export function createResourceEndings(db: Sql, fenced: string, readOnly: boolean
       now: number,
     ): Promise<void> {
       if (tries.length === 0) return;
-      const statement = `UPDATE resources SET attempts = attempts + (try.value ->> 'failed'), last_error = try.value ->> 'error',
-          next_try_at = try.value ->> 'nextTryAt',
-          missing_since = CASE WHEN try.value ->> 'missing' THEN coalesce(missing_since, ?2) ELSE missing_since END
-        FROM json_each(?1) AS try WHERE uid = try.value ->> 'uid' AND ${LIVE}${fenced}`;
-      await db.rows(sql(statement, JSON.stringify(tries), now));
-    },
-
-    /** The rows, live or not, that these stand for by uid, and the live ones at their ids. */
-    async ofResources(kind: ResourceKind, seen: readonly { id: string; uid: string }[]): Promise<ResourceRow[]> {
-      if (seen.length === 0) return [];
-      const statement = sql(
-        `SELECT * FROM resources WHERE uid IN (SELECT value FROM json_each(?1))
-         UNION SELECT * FROM resources WHERE kind = ?3 AND provider_id IN (SELECT value FROM json_each(?2)) AND ${LIVE}`,
-        JSON.stringify(seen.map(({ uid }) => uid)),
-        JSON.stringify(seen.map(({ id }) => id)),
-        kind,
-      );
-      return parseRows(resourceRow, await db.rows(statement));
-    },
-
-    /** One that landed after its row had ended: the row is live again, to be deleted, and no longer holds its name. */
-    async reopen(uid: string, id: string, now: number): Promise<void> {
-      const statement = `UPDATE resources SET phase = 'deleting', name = '_' || uid, provider_id = ?2, created_at = NULL,
-          deleted_at = NULL, expires_at = min(expires_at, ?3), idle_since = ?3, missing_since = NULL, attempts = 0, next_try_at = NULL
-        WHERE uid = ?1 AND phase IN ('deleted', 'failed', 'deleting')${fenced}`;
-      await db.rows(sql(statement, uid, id, now));
-    },
-
-    /** A row for one that has none and is to go: it is then deleted as all others are. Nothing changes where the uid has one. */
-    async insertOrphan(row: OrphanResource, now: number): Promise<void> {
-      const statement = insertInto(
-        "resources",
+      const postponed = change(
         {
-          uid: row.uid,
-          label_uid: row.labelUid,
-          kind: row.spec.kind,
-          owner: row.owner,
-          // No caller's name looks like it.
-          name: `_${row.uid}`,
-          provider: row.provider,
-          provider_name: row.providerName,
-          provider_id: row.providerId,
-          installation: row.installation,
-          phase: "deleting",
-          reason: row.reason,
-          spec: specText(row.spec),
-          requested_at: row.requestedAt,
-          created_at: row.createdAt,
-          expires_at: now,
-          idle_since: now,
+          head: `UPDATE resources SET attempts = attempts + (try.value ->> 'failed'), last_error = try.value ->> 'error',
+              next_try_at = try.value ->> 'nextTryAt',
+              missing_since = iif(try.value ->> 'missing', coalesce(missing_since, ?2), missing_since)
+            FROM json_each(?1) AS try`,
+          where: `uid = try.value ->> 'uid' AND ${LIVE_RESOURCE}`,
         },
-        { tail: `${fenced} ON CONFLICT DO NOTHING` },
+        JSON.stringify(tries),
+        now,
       );
-      await db.rows(statement);
+      await db.write(postponed);
     },
   };
 }

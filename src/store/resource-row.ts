@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { RESOURCE_PHASES, type ResourceRow, type ResourceSpec } from "../machine/resource.ts";
-import { jsonText } from "./db.ts";
+import { jsonText } from "./rows.ts";
 
 const rule = z.object({
   direction: z.enum(["in", "out"]),
@@ -14,9 +14,6 @@ const specShape: z.ZodType<ResourceSpec> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("ssh_key"), publicKey: z.string() }),
 ]);
 const time = z.int().nullable();
-
-/** The phases in which one may exist; the indexes of the table are partial by just this. */
-export const LIVE = "phase IN ('requested', 'active', 'deleting')";
 
 /** A row of `resources` as D1 returns it, in the domain's words. */
 export const resourceRow: z.ZodType<ResourceRow> = z

@@ -1,9 +1,13 @@
-import * as z from "zod";
 import type { Resource, ResourceKind, ResourceRow } from "../machine/resource.ts";
-import { insertInto, parseFirst, parseRows, selectPage, sql, type Sql, type Statement } from "./db.ts";
-import { LIVE as LIVE_MACHINE } from "./machine-filter.ts";
+import { LIVE_RESOURCE } from "./conditions.ts";
+import { sql } from "./db.ts";
 import { createResourceEndings } from "./resource-endings.ts";
-import { LIVE, resourceRow, specText } from "./resource-row.ts";
+import { createResourceOrphans } from "./resource-orphans.ts";
+import { createResourceUses, USABLE, useOf } from "./resource-uses.ts";
+import { resourceRow, specText } from "./resource-row.ts";
+import { parseFirst, parseRows, selectPage } from "./rows.ts";
+import { change, insertInto, query } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 /** A row before the provider knows of it. */
 export type NewResource = Pick<
@@ -11,36 +15,21 @@ export type NewResource = Pick<
   "uid" | "owner" | "name" | "provider" | "providerName" | "installation" | "spec" | "requestedAt" | "expiresAt"
 >;
 
-/** May be used by a machine, and may still be made. */
-const USABLE = "phase IN ('requested', 'active') AND delete_requested_at IS NULL";
-
 /** A key whose bytes are just being deleted cannot be made anew: the answer would be the one that is about to go. */
 const KEY_IS_GOING = `SELECT 1 FROM resources WHERE resources.spec = new.spec AND new.kind = 'ssh_key'
   AND resources.kind = 'ssh_key' AND resources.phase = 'deleting'`;
 
 /**
- * The `resources` and `resource_uses` tables: here how rows come to be, are used and read; beside it how they end. A method that
+ * The `resources` table: here how rows come to be and are read; beside it how they are used and how they end. A method that
  * changes rows says what it is guarded by; a lost guard changes nothing.
  */
-export function createResourceStore(db: Sql, fenced: string, readOnly: boolean) {
-  const first = async (statement: Statement): Promise<ResourceRow | null> =>
-    parseFirst(resourceRow, await db.rows(statement));
-  const use = (machineUid: string, uids: readonly string[]): readonly Statement[] => [
-    sql(
-      `INSERT INTO resource_uses (resource_uid, machine_uid)
-       SELECT uid, ?1 FROM resources WHERE uid IN (SELECT value FROM json_each(?2)) AND ${USABLE}
-       ON CONFLICT DO UPDATE SET machine_uid = excluded.machine_uid RETURNING resource_uid`,
-      machineUid,
-      JSON.stringify(uids),
-    ),
-    sql(
-      `UPDATE resources SET idle_since = NULL WHERE uid IN (SELECT value FROM json_each(?1)) AND ${USABLE}`,
-      JSON.stringify(uids),
-    ),
-  ];
-
+export function createResourceStore(db: Db) {
+  const first = async (rows: Promise<readonly unknown[]>): Promise<ResourceRow | null> =>
+    parseFirst(resourceRow, await rows);
   return {
-    ...createResourceEndings(db, fenced, readOnly),
+    ...createResourceUses(db),
+    ...createResourceEndings(db),
+    ...createResourceOrphans(db),
 
     /**
      * Holds the name and writes down the intent, and with it which machine it is for, if it is for one. False when a live one has
@@ -65,120 +54,98 @@ export function createResourceStore(db: Sql, fenced: string, readOnly: boolean) 
         },
         { unless: KEY_IS_GOING, tail: "ON CONFLICT DO NOTHING RETURNING uid" },
       );
-      const uses = machineUid === null ? [] : use(machineUid, [row.uid]).slice(0, 1);
+      const uses = machineUid === null ? [] : [useOf(machineUid, [row.uid])];
       const [inserted] = await db.batch([insert, ...uses]);
       return (inserted?.length ?? 0) > 0;
     },
 
-    byUid: (uid: string) => first(sql("SELECT * FROM resources WHERE uid = ?", uid)),
+    byUid: (uid: string) => first(db.read(query("SELECT * FROM resources WHERE uid = ?", uid))),
 
     /** The owner's live one of this kind and name, else the last that had it. */
     byName: (kind: ResourceKind, owner: string, name: string) =>
       first(
-        sql(
-          `SELECT * FROM resources WHERE kind = ? AND owner = ? AND name = ?
-           ORDER BY ${LIVE} DESC, requested_at DESC, rowid DESC LIMIT 1`,
-          kind,
-          owner,
-          name,
+        db.read(
+          query(
+            `SELECT * FROM resources WHERE kind = ? AND owner = ? AND name = ?
+             ORDER BY ${LIVE_RESOURCE} DESC, requested_at DESC, rowid DESC LIMIT 1`,
+            kind,
+            owner,
+            name,
+          ),
         ),
       ),
 
     /** An owner's live ones that have one of these names or uids. */
     async named(owner: string, refs: readonly string[]): Promise<ResourceRow[]> {
       if (refs.length === 0) return [];
-      const statement = sql(
-        `SELECT * FROM resources WHERE owner = ?1 AND ${LIVE}
+      const statement = query(
+        `SELECT * FROM resources WHERE owner = ?1 AND ${LIVE_RESOURCE}
            AND (name IN (SELECT value FROM json_each(?2)) OR uid IN (SELECT value FROM json_each(?2)))`,
         owner,
         JSON.stringify(refs),
       );
-      return parseRows(resourceRow, await db.rows(statement));
+      return parseRows(resourceRow, await db.read(statement));
     },
 
     /** One page of the live ones of a kind, oldest first, and how many there are. `owner` null = everybody's. */
     list(kind: ResourceKind, owner: string | null, page: number, perPage: number) {
-      const from = sql(`resources WHERE kind = ?1 AND ${LIVE} AND (?2 IS NULL OR owner = ?2)`, kind, owner);
+      const from = sql(`resources WHERE kind = ?1 AND ${LIVE_RESOURCE} AND (?2 IS NULL OR owner = ?2)`, kind, owner);
       return selectPage(db, resourceRow, { from, order: "requested_at, uid", page, perPage });
     },
 
     /** Takes the one right to try to make one whose last try ended or was given up. */
     async claimTry(uid: string, now: number, tryingUntil: number): Promise<boolean> {
-      const statement = sql(
-        `UPDATE resources SET next_try_at = ?3 WHERE uid = ?1 AND phase = 'requested' AND delete_requested_at IS NULL
-           AND coalesce(next_try_at, 0) <= ?2 RETURNING uid`,
+      const claimed = change(
+        {
+          head: "UPDATE resources SET next_try_at = ?3",
+          where: `uid = ?1 AND phase = 'requested' AND delete_requested_at IS NULL AND coalesce(next_try_at, 0) <= ?2`,
+          tail: "RETURNING uid",
+        },
         uid,
         now,
         tryingUntil,
       );
-      return (await db.rows(statement)).length > 0;
+      return (await db.write(claimed)).length > 0;
     },
 
     /** Writes down what was made. Guarded by nobody having ended it meanwhile; an owner's word does not end it yet. */
     made: (uid: string, { id, createdAt }: Resource): Promise<ResourceRow | null> =>
       first(
-        sql(
-          `UPDATE resources SET phase = 'active', provider_id = ?2, created_at = ?3, next_try_at = NULL, last_error = NULL,
-             missing_since = NULL
-           WHERE uid = ?1 AND (phase = 'requested' OR (phase = 'active' AND provider_id = ?2)) RETURNING *`,
-          uid,
-          id,
-          createdAt,
+        db.write(
+          change(
+            {
+              head: `UPDATE resources SET phase = 'active', provider_id = ?2, created_at = ?3, next_try_at = NULL,
+                last_error = NULL, missing_since = NULL`,
+              where: "uid = ?1 AND (phase = 'requested' OR (phase = 'active' AND provider_id = ?2))",
+              tail: "RETURNING *",
+            },
+            uid,
+            id,
+            createdAt,
+          ),
         ),
       ),
 
     /** A try ended without anybody knowing what came of it: the next may begin at once. */
     async giveBack(uid: string, error: string, now: number): Promise<void> {
-      const statement = "UPDATE resources SET last_error = ?2, next_try_at = ?3 WHERE uid = ?1 AND phase = 'requested'";
-      await db.rows(sql(statement, uid, error, now));
+      const head = "UPDATE resources SET last_error = ?2, next_try_at = ?3";
+      await db.write(change({ head, where: "uid = ?1 AND phase = 'requested'" }, uid, error, now));
     },
 
     /** Begins a new lease where the last one ended and nobody has deleted it yet. */
     renew: (uid: string, until: number): Promise<ResourceRow | null> =>
       first(
-        sql(
-          `UPDATE resources SET expires_at = max(expires_at, ?2), idle_since = NULL WHERE uid = ?1 AND ${USABLE} RETURNING *`,
-          uid,
-          until,
+        db.write(
+          change(
+            {
+              head: "UPDATE resources SET expires_at = max(expires_at, ?2), idle_since = NULL",
+              where: `uid = ?1 AND ${USABLE}`,
+              tail: "RETURNING *",
+            },
+            uid,
+            until,
+          ),
         ),
       ),
-
-    /** Notes that a machine uses these, which keeps them. Answers how many of them may be used. */
-    async use(machineUid: string, uids: readonly string[]): Promise<number> {
-      if (uids.length === 0) return 0;
-      const [used] = await db.batch(use(machineUid, uids));
-      return used?.length ?? 0;
-    },
-
-    /** Whether a machine uses a network. */
-    async usesNetwork(machineUid: string): Promise<boolean> {
-      const statement = `SELECT 1 FROM resource_uses JOIN resources ON resources.uid = resource_uid
-        WHERE machine_uid = ? AND kind = 'network' LIMIT 1`;
-      return (await db.rows(sql(statement, machineUid))).length > 0;
-    },
-
-    /** These machines use it no longer. */
-    async release(uid: string, machineUids: readonly string[]): Promise<void> {
-      const statement = `DELETE FROM resource_uses
-        WHERE resource_uid = ?1 AND machine_uid IN (SELECT value FROM json_each(?2))`;
-      await db.rows(sql(statement, uid, JSON.stringify(machineUids)));
-    },
-
-    /** The uids of the live machines that use each of these. */
-    async users(uids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
-      if (uids.length === 0) return new Map();
-      const statement = sql(
-        `SELECT resource_uid, machine_uid FROM resource_uses JOIN machines ON machines.uid = machine_uid
-         WHERE resource_uid IN (SELECT value FROM json_each(?1)) AND machines.${LIVE_MACHINE} ORDER BY machine_uid`,
-        JSON.stringify(uids),
-      );
-      const pairs = parseRows(
-        z.object({ resource_uid: z.string(), machine_uid: z.string() }),
-        await db.rows(statement),
-      );
-      return new Map(
-        uids.map((uid) => [uid, pairs.filter((pair) => pair.resource_uid === uid).map((pair) => pair.machine_uid)]),
-      );
-    },
   };
 }

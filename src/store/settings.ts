@@ -1,5 +1,7 @@
 import * as z from "zod";
-import { parseFirst, parseRows, sql, type Sql } from "./db.ts";
+import { parseFirst, parseRows } from "./rows.ts";
+import { change, insertInto, query } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 const INSTALLATION = "installation";
 const CAP_RELEASED = "blast_cap_released_until";
@@ -9,30 +11,29 @@ const SELECT = "SELECT value FROM settings WHERE key = ?";
 const value = z.object({ value: z.string() });
 
 /** The `settings` table: what this database knows of where it belongs. */
-export function createSettingStore(db: Sql) {
+export function createSettingStore(db: Db) {
   const set = async (key: string, to: string): Promise<void> => {
-    const statement =
-      "INSERT INTO settings (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-    await db.rows(sql(statement, key, to));
+    const tail = "ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    await db.write(insertInto("settings", { key, value: to }, { tail }));
   };
   return {
     /** The installation that this database served first, or last took over; null if none is known yet. */
     async installation(): Promise<string | null> {
-      return parseFirst(value, await db.rows(sql(SELECT, INSTALLATION)))?.value ?? null;
+      return parseFirst(value, await db.read(query(SELECT, INSTALLATION)))?.value ?? null;
     },
 
     /** The same, and `current` becomes it if none is known yet. */
     async claimInstallation(current: string): Promise<string> {
       const [, rows] = await db.batch([
-        sql("INSERT INTO settings (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", INSTALLATION, current),
-        sql(SELECT, INSTALLATION),
+        insertInto("settings", { key: INSTALLATION, value: current }, { tail: "ON CONFLICT DO NOTHING" }),
+        query(SELECT, INSTALLATION),
       ]);
       return parseFirst(value, rows ?? [])?.value ?? current;
     },
 
     /** Until when early deaths beyond the cap are allowed, and until when all of them are held; 0 = no longer. Unix milliseconds. */
     async blastCap(): Promise<{ releasedUntil: number; heldUntil: number }> {
-      const rows = await db.rows(sql("SELECT key, value FROM settings WHERE key IN (?, ?)", CAP_RELEASED, CAP_HELD));
+      const rows = await db.read(query("SELECT key, value FROM settings WHERE key IN (?, ?)", CAP_RELEASED, CAP_HELD));
       const known = parseRows(z.object({ key: z.string(), value: z.string() }), rows);
       const at = (key: string): number => Number(known.find((row) => row.key === key)?.value ?? 0);
       return { releasedUntil: at(CAP_RELEASED), heldUntil: at(CAP_HELD) };
@@ -42,13 +43,15 @@ export function createSettingStore(db: Sql) {
 
     /** Until when an admin believes an inventory that lacks more than can be believed; 0 = no longer. Unix milliseconds. */
     async inventoryReleasedUntil(): Promise<number> {
-      return Number(parseFirst(value, await db.rows(sql(SELECT, INVENTORY_RELEASED)))?.value ?? 0);
+      return Number(parseFirst(value, await db.read(query(SELECT, INVENTORY_RELEASED)))?.value ?? 0);
     },
     releaseInventory: (until: number) => set(INVENTORY_RELEASED, String(until)),
 
     /** Moves on to a new installation, once its configuration names the old one. */
     async moveInstallation(from: string, to: string): Promise<void> {
-      await db.rows(sql("UPDATE settings SET value = ?3 WHERE key = ?1 AND value = ?2", INSTALLATION, from, to));
+      await db.write(
+        change({ head: "UPDATE settings SET value = ?3", where: "key = ?1 AND value = ?2" }, INSTALLATION, from, to),
+      );
     },
   };
 }

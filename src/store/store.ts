@@ -1,6 +1,7 @@
 import { createCatalogueStore } from "./catalogues.ts";
 import { createCooldownStore } from "./cooldowns.ts";
 import { openSql } from "./db.ts";
+import { openDb } from "./writer.ts";
 import { createLockStore, whileFenced } from "./lock.ts";
 import { createMachineEndings } from "./machine-endings.ts";
 import { createMachineInventory } from "./machine-inventory.ts";
@@ -19,33 +20,38 @@ export type Store = ReturnType<typeof openStore>;
 /** How a store writes: as asked, or only while that fence holds, or not at all. */
 export type StoreMode = { readonly fence?: number; readonly readOnly?: boolean };
 
-/** All repositories over one D1 binding. `onStatements` is told how many statements go out. */
+/**
+ * All repositories over one D1 binding. `onStatements` is told how many statements go out. With a fence everything but the lock is
+ * written under it; a sweep keeps its report by a store without one, since what it did is told though another has taken over.
+ */
 export function openStore(
   db: D1Database,
   onStatements: (count: number) => void,
   { fence, readOnly = false }: StoreMode = {},
 ) {
-  const sql = openSql(db, onStatements, { readOnly });
-  const guard = fence === undefined ? "" : whileFenced(fence);
+  const sql = openSql(db);
+  const only = fence === undefined ? undefined : whileFenced(fence);
+  const guarded = openDb(sql, { onStatements, only, readOnly });
   return {
     /** Rows of machines: how they come to be and are read. */
-    machines: createMachineStore(sql),
+    machines: createMachineStore(guarded),
     /** How their leases change. */
-    leases: createMachineLeases(sql, guard),
+    leases: createMachineLeases(guarded),
     /** What of them is to be worked on, and who does it when. */
-    work: createMachineWork(sql, guard),
+    work: createMachineWork(guarded),
     /** How they end. */
-    endings: createMachineEndings(sql, guard, readOnly),
+    endings: createMachineEndings(guarded),
     /** Rows held against the provider's inventory. */
-    inventory: createMachineInventory(sql, guard, readOnly),
-    reapFailures: createReapFailureStore(sql, guard),
-    resources: createResourceStore(sql, guard, readOnly),
-    lock: createLockStore(sql),
-    sweeps: createSweepStore(sql),
-    tokens: createTokenStore(sql),
-    tombstones: createTombstoneStore(sql),
-    settings: createSettingStore(sql),
-    cooldowns: createCooldownStore(sql),
-    catalogues: createCatalogueStore(sql),
+    inventory: createMachineInventory(guarded),
+    reapFailures: createReapFailureStore(guarded),
+    resources: createResourceStore(guarded),
+    /** It is guarded by the number that each of its calls names. */
+    lock: createLockStore(openDb(sql, { onStatements, readOnly })),
+    sweeps: createSweepStore(guarded),
+    tokens: createTokenStore(guarded),
+    tombstones: createTombstoneStore(guarded),
+    settings: createSettingStore(guarded),
+    cooldowns: createCooldownStore(guarded),
+    catalogues: createCatalogueStore(guarded),
   };
 }

@@ -1,5 +1,8 @@
 import * as z from "zod";
-import { insertInto, jsonText, parseFirst, selectPage, sql, type Sql } from "./db.ts";
+import { sql } from "./db.ts";
+import { jsonText, parseFirst, selectPage } from "./rows.ts";
+import { insertInto } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 export interface SweepRow {
   readonly startedBy: "cron" | "admin" | "create";
@@ -15,11 +18,11 @@ export interface SweepRow {
 const sweepRow = z.object({ id: z.int(), report: jsonText(z.record(z.string(), z.unknown())) });
 
 /** The `sweeps` table: reports. */
-export function createSweepStore(db: Sql) {
+export function createSweepStore(db: Db) {
   return {
     /** Keeps a report; answers its id. */
     async insert(row: SweepRow): Promise<number> {
-      const rows = await db.rows(
+      const rows = await db.write(
         insertInto(
           "sweeps",
           {

@@ -1,5 +1,8 @@
 import * as z from "zod";
-import { insertInto, parseFirst, selectPage, sql, type Sql } from "./db.ts";
+import { sql } from "./db.ts";
+import { parseFirst, selectPage } from "./rows.ts";
+import { change, insertInto, query } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 /** A minted token as it is remembered: never its secret. */
 export interface TokenRow {
@@ -27,10 +30,10 @@ const tokenRow: z.ZodType<TokenRow> = z
   }));
 
 /** The `tokens` table. */
-export function createTokenStore(db: Sql) {
+export function createTokenStore(db: Db) {
   return {
     async insert(row: TokenRow & { readonly secretSha256: string; readonly authEpoch: string }): Promise<void> {
-      await db.rows(
+      await db.write(
         insertInto("tokens", {
           id: row.id,
           owner: row.owner,
@@ -44,8 +47,8 @@ export function createTokenStore(db: Sql) {
 
     /** The token of this secret, if it may be used now: not expired, not revoked, of this epoch. */
     async usable(secretSha256: string, authEpoch: string, now: number): Promise<TokenRow | null> {
-      const rows = await db.rows(
-        sql(
+      const rows = await db.read(
+        query(
           `SELECT * FROM tokens WHERE secret_sha256 = ? AND auth_epoch = ? AND expires_at > ? AND revoked_at IS NULL`,
           secretSha256,
           authEpoch,
@@ -61,8 +64,12 @@ export function createTokenStore(db: Sql) {
 
     /** Ends a token for good; a second time changes nothing. Null when there is none of this id. */
     async revoke(id: string, now: number): Promise<TokenRow | null> {
-      const rows = await db.rows(
-        sql("UPDATE tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1 RETURNING *", id, now),
+      const rows = await db.write(
+        change(
+          { head: "UPDATE tokens SET revoked_at = coalesce(revoked_at, ?2)", where: "id = ?1", tail: "RETURNING *" },
+          id,
+          now,
+        ),
       );
       return parseFirst(tokenRow, rows);
     },

@@ -1,27 +1,27 @@
 import * as z from "zod";
-import { parseFirst, sql, type Sql } from "./db.ts";
+import { parseFirst } from "./rows.ts";
+import { change, insertInto, query } from "./statements.ts";
+import type { Db } from "./writer.ts";
 
 /** The `tombstones` table: names that shall not be created for a while, though no machine had them. */
-export function createTombstoneStore(db: Sql) {
+export function createTombstoneStore(db: Db) {
   return {
     /** Forbids a name until then; of two words the later end counts. Forgets what is over. */
     async set(owner: string, name: string, until: number, now: number): Promise<void> {
       await db.batch([
-        sql("DELETE FROM tombstones WHERE until <= ?", now),
-        sql(
-          `INSERT INTO tombstones (owner, name, until) VALUES (?, ?, ?)
-           ON CONFLICT (owner, name) DO UPDATE SET until = max(until, excluded.until)`,
-          owner,
-          name,
-          until,
+        change({ head: "DELETE FROM tombstones", where: "until <= ?" }, now),
+        insertInto(
+          "tombstones",
+          { owner, name, until },
+          { tail: "ON CONFLICT (owner, name) DO UPDATE SET until = max(until, excluded.until)" },
         ),
       ]);
     },
 
     /** Until when a name is forbidden; null when it is not. */
     async until(owner: string, name: string, now: number): Promise<number | null> {
-      const rows = await db.rows(
-        sql("SELECT until FROM tombstones WHERE owner = ? AND name = ? AND until > ?", owner, name, now),
+      const rows = await db.read(
+        query("SELECT until FROM tombstones WHERE owner = ? AND name = ? AND until > ?", owner, name, now),
       );
       return parseFirst(z.object({ until: z.int() }), rows)?.until ?? null;
     },

@@ -61,7 +61,6 @@ export const machineOf = (change: Partial<Machine> = {}): Machine => ({
 export const rowOf = (change: Partial<MachineRow> = {}): MachineRow => ({
   labelUid: null,
   attachments: null,
-  labelsSent: [],
   uid: UID,
   owner: "tok.ci",
   account: "tok.ci",

@@ -1,6 +1,7 @@
 /** Whole databases as values: to empty one, to lose it, to take a copy and to restore it, and to put another in its place. */
 import * as z from "zod";
-import { insertInto, sql } from "../../src/store/db.ts";
+import { sql } from "../../src/store/db.ts";
+import { insertInto, statementOf } from "../../src/store/statements.ts";
 import type { Database, Row } from "./database.ts";
 
 /** Rows by table; tables that are not named are empty. */
@@ -18,7 +19,9 @@ export async function copyOf(database: Database): Promise<Copy> {
 /** Makes a database be such a copy. */
 export async function become(database: Database, copy: Copy): Promise<void> {
   const tables = await tablesOf(database);
-  const inserts = [...copy].flatMap(([table, rows]) => rows.map((row) => insertInto(table, params.parse(row))));
+  const inserts = [...copy].flatMap(([table, rows]) =>
+    rows.map((row) => statementOf(insertInto(table, params.parse(row)))),
+  );
   await database.batch([...tables.map((table) => sql(`DELETE FROM ${table}`)), ...inserts]);
 }
 

@@ -7,7 +7,7 @@ import { withSqlite } from "./sim-db.ts";
 
 /** What happens, whatever happens: of a failure that it is one, and what mayfly makes of its words. */
 async function outcomeOf(database: Database, batch: readonly Statement[]): Promise<unknown> {
-  const db = openSql(asD1(database, env.DB), () => {});
+  const db = openSql(asD1(database, env.DB));
   const [only, ...more] = batch;
   try {
     return only !== undefined && more.length === 0 ? await db.rows(only) : await db.batch(batch);

@@ -1,0 +1,73 @@
+import type { Machine, MachineRow } from "../machine/machine.ts";
+import { toMicroEur } from "../machine/money.ts";
+import { machineRow } from "./machine-row.ts";
+import { parseRows } from "./rows.ts";
+import { change } from "./statements.ts";
+import type { Db } from "./writer.ts";
+
+export interface Sighting {
+  readonly uid: string;
+  readonly machine: Machine;
+  /** Seen with all that it was made with. */
+  readonly isComplete?: boolean;
+}
+
+/** What the provider shows of rows of `machines`. */
+export function createMachineSightings(db: Db) {
+  return {
+    /**
+     * Writes down what the provider shows, and with it that a requested machine exists. Guarded: only rows that live and are
+     * not being destroyed, and that have no other provider id. Off before it ever ran is still being created. Returns the rows
+     * that took it.
+     */
+    async observe(sightings: readonly Sighting[], now: number): Promise<MachineRow[]> {
+      if (sightings.length === 0) return [];
+      const seen = JSON.stringify(
+        sightings.map(({ uid, machine, isComplete }) => ({ ...columnsOf(machine), uid, isComplete })),
+      );
+      const applies = `phase IN ('requested', 'active') AND (provider_id IS NULL OR provider_id = seen.value ->> 'provider_id')`;
+      const [, rows] = await db.batch([
+        change(
+          {
+            head: `INSERT INTO events (at, uid, owner, event) SELECT ?2, uid, owner, 'created'
+              FROM machines JOIN json_each(?1) AS seen ON uid = seen.value ->> 'uid'`,
+            where: `provider_id IS NULL AND ${applies}`,
+          },
+          seen,
+          now,
+        ),
+        change(
+          {
+            head: `UPDATE machines SET phase = 'active', next_try_at = NULL, last_error = NULL, attempts = 0, observed_at = ?2,
+                looked_at = ?2, missing_since = NULL, mismatched_since = NULL,
+                attachments = iif(seen.value ->> 'isComplete', NULL, attachments),
+                status = CASE WHEN status = 'creating' AND seen.value ->> 'status' IN ('stopped', 'unknown') THEN status
+                  ELSE seen.value ->> 'status' END,
+                ${OBSERVED.map((column) => `${column} = seen.value ->> '${column}'`).join(", ")},
+                created_at = coalesce(created_at, seen.value ->> 'created_at'),
+                price_micro_eur = coalesce(price_micro_eur, seen.value ->> 'price_micro_eur')
+              FROM json_each(?1) AS seen`,
+            where: `uid = seen.value ->> 'uid' AND ${applies}`,
+            tail: "RETURNING *",
+          },
+          seen,
+          now,
+        ),
+      ]);
+      return parseRows(machineRow, rows ?? []);
+    },
+  };
+}
+
+const OBSERVED = ["provider_id", "arch", "public_ipv4", "public_ipv6", "private_ipv4"];
+
+const columnsOf = (machine: Machine) => ({
+  provider_id: machine.providerId,
+  status: machine.status,
+  arch: machine.arch,
+  public_ipv4: machine.publicIpv4,
+  public_ipv6: machine.publicIpv6,
+  private_ipv4: machine.privateIpv4,
+  created_at: machine.createdAt,
+  price_micro_eur: toMicroEur(machine.priceEurPerHour),
+});

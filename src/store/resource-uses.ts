@@ -1,0 +1,72 @@
+import * as z from "zod";
+import { LIVE_MACHINE } from "./conditions.ts";
+import { parseRows } from "./rows.ts";
+import { change, query, type Change } from "./statements.ts";
+import type { Db } from "./writer.ts";
+
+/** May be used by a machine, and may still be made. */
+export const USABLE = "phase IN ('requested', 'active') AND delete_requested_at IS NULL";
+
+/** Notes that a machine uses those of these that may be used. */
+export const useOf = (machineUid: string, uids: readonly string[]): Change =>
+  change(
+    {
+      head: "INSERT INTO resource_uses (resource_uid, machine_uid) SELECT uid, ?1 FROM resources",
+      where: `uid IN (SELECT value FROM json_each(?2)) AND ${USABLE}`,
+      tail: "ON CONFLICT DO UPDATE SET machine_uid = excluded.machine_uid RETURNING resource_uid",
+    },
+    machineUid,
+    JSON.stringify(uids),
+  );
+
+/** The `resource_uses` table: which machine uses which resource. */
+export function createResourceUses(db: Db) {
+  return {
+    /** Notes that a machine uses these, which keeps them. Answers how many of them may be used. */
+    async use(machineUid: string, uids: readonly string[]): Promise<number> {
+      if (uids.length === 0) return 0;
+      const woken = change(
+        {
+          head: "UPDATE resources SET idle_since = NULL",
+          where: `uid IN (SELECT value FROM json_each(?1)) AND ${USABLE}`,
+        },
+        JSON.stringify(uids),
+      );
+      const [used] = await db.batch([useOf(machineUid, uids), woken]);
+      return used?.length ?? 0;
+    },
+
+    /** Whether a machine uses a network. */
+    async usesNetwork(machineUid: string): Promise<boolean> {
+      const statement = query(
+        `SELECT 1 FROM resource_uses JOIN resources ON resources.uid = resource_uid
+         WHERE machine_uid = ? AND kind = 'network' LIMIT 1`,
+        machineUid,
+      );
+      return (await db.read(statement)).length > 0;
+    },
+
+    /** These machines use it no longer. */
+    async release(uid: string, machineUids: readonly string[]): Promise<void> {
+      const where = "resource_uid = ?1 AND machine_uid IN (SELECT value FROM json_each(?2))";
+      await db.write(change({ head: "DELETE FROM resource_uses", where }, uid, JSON.stringify(machineUids)));
+    },
+
+    /** The uids of the live machines that use each of these. */
+    async users(uids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+      if (uids.length === 0) return new Map();
+      const statement = query(
+        `SELECT resource_uid, machine_uid FROM resource_uses JOIN machines ON machines.uid = machine_uid
+         WHERE resource_uid IN (SELECT value FROM json_each(?1)) AND machines.${LIVE_MACHINE} ORDER BY machine_uid`,
+        JSON.stringify(uids),
+      );
+      const pairs = parseRows(
+        z.object({ resource_uid: z.string(), machine_uid: z.string() }),
+        await db.read(statement),
+      );
+      return new Map(
+        uids.map((uid) => [uid, pairs.filter((pair) => pair.resource_uid === uid).map((pair) => pair.machine_uid)]),
+      );
+    },
+  };
+}

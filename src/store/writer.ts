@@ -1,0 +1,56 @@
+import type { Sql } from "./db.ts";
+import { statementOf, type Change, type Query } from "./statements.ts";
+
+type Rows = readonly unknown[];
+
+/**
+ * The database as the rest of this folder uses it. Whether and when its changes count is settled here, where it was opened, and
+ * not by those who make them.
+ */
+export interface Db {
+  read(asked: Query): Promise<Rows>;
+  /** Makes a change; the rows that it returns. */
+  write(made: Change): Promise<Rows>;
+  /** All or none, in order; the rows of each. */
+  batch(parts: readonly (Query | Change)[]): Promise<readonly Rows[]>;
+  /**
+   * Makes changes, all or none, and answers the rows of the first: what was won. Where nothing is written, `foretold` is asked
+   * instead what would have been won.
+   */
+  claim(changes: readonly Change[], foretold: Query): Promise<Rows>;
+}
+
+export interface DbMode {
+  /** Told how many statements are asked for, because a Worker's plan limits them. */
+  readonly onStatements: (count: number) => void;
+  /** A condition under which alone anything changes: each change carries it. */
+  readonly only?: string | undefined;
+  /** Changes are counted and left out: they return nothing. */
+  readonly readOnly: boolean;
+}
+
+export function openDb(sql: Sql, { onStatements, only, readOnly }: DbMode): Db {
+  const isSent = (part: Query | Change) => part.kind === "query" || !readOnly;
+  const toStatement = (part: Query | Change) => (part.kind === "query" ? part : statementOf(part, only));
+  async function run(part: Query | Change): Promise<Rows> {
+    onStatements(1);
+    return isSent(part) ? sql.rows(toStatement(part)) : [];
+  }
+  async function batch(parts: readonly (Query | Change)[]): Promise<readonly Rows[]> {
+    onStatements(parts.length);
+    const sent = parts.filter(isSent);
+    const answers = sent.length === 0 ? [] : await sql.batch(sent.map(toStatement));
+    let next = 0;
+    return parts.map((part) => (isSent(part) ? answers[next++] : null) ?? []);
+  }
+  return {
+    read: run,
+    write: run,
+    batch,
+    async claim(changes, foretold) {
+      if (!readOnly) return (await batch(changes))[0] ?? [];
+      onStatements(changes.length);
+      return sql.rows(foretold);
+    },
+  };
+}
