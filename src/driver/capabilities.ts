@@ -87,7 +87,7 @@ export interface Capabilities {
   /** Whether the provider's rate limit leaves room for calls that can wait; deletes never ask. */
   hasHeadroom?(): boolean;
   /** The machine of that provider name, whoever it belongs to; null where there is none. */
-  findByName?(name: string): Promise<Machine | null>;
+  readonly findByName?: (name: string) => Promise<Machine | null>;
   /**
    * One page of what `list` shows, counted from 1 in an order in which whatever is new comes last; null asks for the last page. Read
    * from the last to the first, no machine is left out, though others come and go meanwhile.

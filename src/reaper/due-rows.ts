@@ -143,23 +143,23 @@ async function claim({ store, credential, now }: PhaseContext, cases: readonly C
   });
 }
 
-/** Carries out what was decided; each failure is its own (I8), save those that would meet all. */
+/** Carries out what was decided, one after the other. */
 async function actAll(context: PhaseContext, cases: readonly Case[]): Promise<Case[]> {
   const acted: Case[] = [];
-  for (const one of cases) acted.push(await act(context, one));
+  for (const one of cases) acted.push(await carryOut(context, one));
   return acted;
 }
 
-async function act(context: PhaseContext, one: Case): Promise<Case> {
-  if (!isDoomed(one) && one.act !== "label") return one;
-  const stop = await context.pace.stop({ fetches: one.act === "label" ? 2 : 1, statements: RECORDS - 1 });
+/** Each failure is its own (I8), save those that would meet all. */
+async function carryOut(context: PhaseContext, one: Case): Promise<Case> {
+  const isLabel = one.act === "label";
+  if (!isDoomed(one) && !isLabel) return one;
+  const stop = await context.pace.stop({ fetches: isLabel ? 2 : 1, statements: RECORDS - 1 });
   if (stop !== null) return remaining(one.row, stop);
-  if (!isDoomed(one)) {
-    if ((await tellLabel(context, one.row)) === "told") return { ...one, reason: "label" };
-    return { ...one, act: "wait", outcome: "error", reason: "label_behind" };
-  }
   try {
-    await context.driver.destroy(one.machine.providerId);
+    if (isDoomed(one)) await context.driver.destroy(one.machine.providerId);
+    else if ((await tellLabel(context, one.row)) === "told") return { ...one, reason: "label" };
+    else return { ...one, act: "wait", outcome: "error", reason: "label_behind" };
     return one;
   } catch (error) {
     return failed(context, one, error);

@@ -23,7 +23,7 @@ export function createPace(meter: Meter, limit: Share, holdLock: () => Promise<b
   let refusal: string | null = null;
   return {
     listed: budget.listed,
-    affords: budget.allows,
+    affords: (cost) => budget.allows(cost),
     async stop(cost) {
       if (refusal !== null) return "provider_refused";
       if (!budget.allows(cost)) return "budget";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import page from "../../docs/decide.md?raw";
+import text from "../../docs/decide.md?raw";
 import { creationTime } from "../../src/machine/age.ts";
 import { decide } from "../../src/machine/decide.ts";
 import { uidIn } from "../../src/machine/labels.ts";
@@ -123,7 +123,7 @@ function conditionsOf(cell: string): Test[] {
   return [testOf(first, WHEN), ...conditionsOf(rest.join(", "))];
 }
 
-const lines = page
+const lines = text
   .split("\n")
   .filter((line) => line.startsWith("| "))
   .slice(1)
@@ -161,12 +161,13 @@ const situations: fc.Arbitrary<Situation> = fc.record({ row: rowsOrNone, sightin
 describe("docs/decide.md", () => {
   it("says in its table what decide does, whatever row, sighting and time, and each line is met", () => {
     const met = new Set<string>();
-    for (const situation of fc.sample(situations, { numRuns: 150_000, seed: 1 })) {
-      const { line, ...said } = readPage(situation);
+    const wrong = fc.sample(situations, { numRuns: 150_000, seed: 1 }).flatMap((situation) => {
+      const { line, ...page } = readPage(situation);
       met.add(line);
-      if (JSON.stringify(answer(situation)) !== JSON.stringify(said))
-        expect({ situation, ...answer(situation) }).toEqual({ situation, ...said });
-    }
+      const decided = answer(situation);
+      return decided.act === page.act && decided.reason === page.reason ? [] : [{ situation, page, decided }];
+    });
+    expect(wrong.slice(0, 1)).toEqual([]);
     expect(lines.map(({ line }) => line).filter((line) => !met.has(line))).toEqual([]);
   });
 

@@ -147,17 +147,19 @@ describe("expire", () => {
   it.each([
     ["rate_limited", { status: 429, code: "rate_limit_exceeded", message: "slow down" }, "error"],
     ["unauthorized", { status: 401, code: "unauthorized", message: "no" }, "alert"],
-  ])("ends at a refusal that would meet every machine, %s, and says so of the rest", async (code, fault, outcome) => {
+  ])("ends at a refusal that would meet every machine, %s, and says so of the rest", async (reason, fault, outcome) => {
     const mayfly = createMayfly();
     for (const name of ["a", "b", "c"]) await put(mayfly, name);
     mayfly.advance(2 * MINUTE);
     mayfly.simulator.fault({ method: "DELETE", path: "^/v1/servers/", times: 9, ...fault });
     const report = await mayfly.tick();
-    expect(report?.phases[0]?.items).toMatchObject([
-      { outcome, reason: code, detail: expect.stringContaining(String(fault.status)) },
-      { outcome: "remaining", reason: "provider_refused", detail: null },
-      { outcome: "remaining", reason: "provider_refused", detail: null },
+    const items = report?.phases[0]?.items ?? [];
+    expect(items.map((item) => [item.outcome, item.reason])).toEqual([
+      [outcome, reason],
+      ["remaining", "provider_refused"],
+      ["remaining", "provider_refused"],
     ]);
+    expect(items[0]?.detail).toContain(fault.message);
     expect(report?.phases[0]?.failure).toContain(String(fault.status));
     expect(servers(mayfly)).toHaveLength(3);
   });
