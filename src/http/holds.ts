@@ -4,7 +4,7 @@ import type { AppEnv } from "./app-env.ts";
 import { json, problems } from "./openapi.ts";
 import { requireAdmin } from "./require-admin.ts";
 
-/** Long enough for two walks of the reconcile to see to what was held. */
+/** Long enough for two inventory passes to see to what was held. */
 const RELEASED_MS = 45 * 60_000;
 
 const holds = ["blast_cap", "credential", "inventory"] as const;
