@@ -45,7 +45,7 @@ describe("what the blast cap holds", () => {
     for (let number = 0; number < 14; number++) await put(mayfly, `m${number}`, { ttl: "10h" });
     await mayfly.bindings.DB.prepare("UPDATE machines SET phase='failed', status='destroyed', provider_id=NULL").run();
     const left: number[] = [];
-    for (let walk = 0; walk < 4; walk++) {
+    for (let pass = 0; pass < 4; pass++) {
       await minutes(mayfly, 16);
       left.push(count(mayfly));
     }

@@ -86,7 +86,7 @@ describe("after a restore", () => {
     expect(count(mayfly)).toBe(1);
   });
 
-  it("a row learns within a walk what its label promises, and no renewal takes it back", async () => {
+  it("a row learns within an inventory pass what its label promises, and no renewal takes it back", async () => {
     const mayfly = createMayfly();
     await put(mayfly, "box", { ttl: "1h" });
     await minutes(mayfly, 2);

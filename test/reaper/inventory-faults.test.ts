@@ -39,7 +39,7 @@ it("a create that is tried again under another project's token gives up nothing 
   expect(count(mayfly)).toBe(3);
 });
 
-describe("I8: a walk goes on", () => {
+describe("I8: an inventory pass goes on", () => {
   it("past a machine whose labels cannot be read", async () => {
     const mayfly = createMayfly();
     for (const name of ["a", "b"]) await put(mayfly, name, { ttl: "20h" });
@@ -105,7 +105,7 @@ it.each([
   ["null", () => null],
   ["one, though more follow", () => 1],
   ["beyond all measure", () => 900_000],
-])("a last page that is %s fails the walk instead of hiding machines", async (_, last) => {
+])("a last page that is %s fails the pass instead of hiding machines", async (_, last) => {
   const mayfly = createMayfly();
   for (let number = 0; number < 120; number++)
     mayfly.simulator.addServer(lostRow(`m${number}`, UID.replace("4d11", `4${String(number).padStart(3, "0")}`)));

@@ -325,7 +325,7 @@ it("what is left of the provider's rate limit is for deletes: everything else wa
   expect(await live(mayfly)).toMatchObject([{ name: "rowless" }]);
 });
 
-it("X16, X22: walks ten thousand machines in slices within what a free plan allows: each has its row in the end, none is lost", async () => {
+it("X16, X22: passes over ten thousand machines in slices within what a free plan allows: each has its row in the end, none is lost", async () => {
   const mayfly = createMayfly();
   for (let number = 0; number < 10_000; number++) {
     const uid = `9c1d7e60-4b1f-4f3e-8a77-${String(number).padStart(12, "0")}`;

@@ -112,7 +112,7 @@ describe("a sweep", () => {
     for (let minute = 1; minute <= 59; minute++) {
       mayfly.advance(MINUTE);
       const report = await mayfly.tick();
-      // Every quarter of an hour the empty inventory is walked besides, and the next tick comes to the rows.
+      // Every quarter of an hour an inventory pass reads the empty inventory besides, and the next tick comes to the rows.
       const [more, side] = minute % 15 === 0 ? [1, 1] : [0, minute % 15 === 1 && minute > 15 ? 1 : 0];
       expect(report).toMatchObject({ id: null, fetches: 1 + more, statements: 4 + side });
     }

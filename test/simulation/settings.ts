@@ -22,5 +22,5 @@ export const SIBLING = "sibling-installation-2";
 export const bindingsOf = (installation: string): Env =>
   Object.assign({}, env, { INSTALLATION: installation, MAX_AGE: "4h", LAUNCH_DEADLINE: "15m" });
 
-/** From when it is old enough to be adopted, by either clock, to the walk after the next. */
+/** From when it is old enough to be adopted, by either clock, to the pass after the next. */
 export const ADOPTION = 30 * MINUTE;
