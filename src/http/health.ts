@@ -1,6 +1,7 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
-import { Misconfigured, readConfig } from "../config.ts";
+import { readConfig } from "../config.ts";
+import { Misconfigured } from "../machine/misconfigured.ts";
 import { INSTALLATION_CHANGED } from "../lifecycle/installation.ts";
 import { healthOf } from "../reaper/health.ts";
 import { StoreError } from "../store/db.ts";

@@ -47,11 +47,17 @@ export const IDENTITY_MISMATCH: Refusal = {
   next: "Have an admin compare the server's labels with the row; the server was left alone.",
 };
 
+/** A use case that did not do what it was asked. */
+export interface Refused {
+  readonly ok: false;
+  readonly refusal: Refusal;
+}
+
 /** What a use case answers: what it was asked for, or why not. */
-export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal };
+export type Outcome<T> = { readonly ok: true; readonly value: T } | Refused;
 
 export const done = <T>(value: T): Outcome<T> => ({ ok: true, value });
-export const refused = (refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } => ({
+export const refused = (refusal: Refusal): Refused => ({
   ok: false,
   refusal,
 });
