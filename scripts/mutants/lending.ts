@@ -27,8 +27,8 @@ export const LENDING: readonly Mutant[] = [
     broken: "a DELETE that comes while the create is under way does not end what lands",
     promise: "I1",
     file: "src/lifecycle/record.ts",
-    find: 'if (current !== null && isLive(current) && current.phase !== "destroying") return done(current, false);',
-    replace: "if (current !== null) return done(current, false);",
+    find: 'if (current !== null && isLive(current) && current.phase !== "destroying") return known(current);',
+    replace: "if (current !== null) return known(current);",
     caughtBy: ["test/lifecycle/destroy.test.ts"],
   },
   {

@@ -1,4 +1,4 @@
-import type { RefusalCode, Refusal } from "../lifecycle/refusal.ts";
+import type { Outcome, RefusalCode, Refusal } from "../lifecycle/refusal.ts";
 import { candidateJson } from "./machines/json.ts";
 
 /** Every code that an error answer can carry, with its status. Codes are stable; sentences are not. */
@@ -94,8 +94,13 @@ export const invalidField = (field: string, rule: string): HttpProblem =>
     next: "Correct the field and send again.",
   });
 
-/** A use case's refusal, as an answer. */
-export function problemOf({ code, message, next, retryAfterSeconds, problem, candidates }: Refusal): HttpProblem {
+/** What a use case answered; its refusal is thrown, as the answer to the caller. */
+export function unwrap<T>(outcome: Outcome<T>): T {
+  if (outcome.ok) return outcome.value;
+  throw problemOf(outcome.refusal);
+}
+
+function problemOf({ code, message, next, retryAfterSeconds, problem, candidates }: Refusal): HttpProblem {
   return new HttpProblem(code, {
     detail: message,
     next,

@@ -5,8 +5,8 @@ import type { Candidate, MachineRequest } from "../machine/spec.ts";
 import type { NewMachine } from "../store/machines.ts";
 import { checkAttachments } from "./attachments.ts";
 import { attempt } from "./attempt.ts";
-import { done, refused, RELEASING, type CreateResult } from "./record.ts";
-import type { Refusal } from "./refusal.ts";
+import { known, RELEASING, type Created } from "./record.ts";
+import { refused, type Outcome, type Refusal } from "./refusal.ts";
 import type { ResourceDeps } from "./resources.ts";
 import { CREATES_OFF, specMismatch, TRY_MS } from "./terms.ts";
 
@@ -35,7 +35,7 @@ export interface CreateCommand {
  * An ambiguous failure leaves the row `requested`: the same call again looks and tries once more under the same provider
  * name, which the provider itself refuses to double.
  */
-export async function createMachine(deps: ResourceDeps, command: CreateCommand): Promise<CreateResult> {
+export async function createMachine(deps: ResourceDeps, command: CreateCommand): Promise<Outcome<Created>> {
   const { store, terms } = deps;
   // Twice, because a row can appear, or end, between the look and the insert.
   for (let look = 0; look < 2; look++) {
@@ -45,8 +45,8 @@ export async function createMachine(deps: ResourceDeps, command: CreateCommand):
     const now = deps.now();
     const forbidden = await store.tombstones.until(command.owner, command.name, now);
     if (forbidden !== null) return refused(givenUp(forbidden - now));
-    const unknown = await checkAttachments(deps, command.owner, command.attachments);
-    if (unknown) return refused(unknown);
+    const usable = await checkAttachments(deps, command.owner, command.attachments);
+    if (!usable.ok) return usable;
     const row: NewMachine = {
       uid: deps.newUid(),
       owner: command.owner,
@@ -70,7 +70,7 @@ export async function createMachine(deps: ResourceDeps, command: CreateCommand):
   return refused(RELEASING);
 }
 
-async function repeat(deps: ResourceDeps, row: MachineRow, command: CreateCommand): Promise<CreateResult> {
+async function repeat(deps: ResourceDeps, row: MachineRow, command: CreateCommand): Promise<Outcome<Created>> {
   if (row.phase === "destroying" || row.expiresAt <= deps.now()) return refused(RELEASING);
   // A row that was lost and found again does not know what was asked for.
   if (row.specSha256 !== "" && row.specSha256 !== command.specSha256) return refused(specMismatch(row.name));
@@ -78,7 +78,7 @@ async function repeat(deps: ResourceDeps, row: MachineRow, command: CreateComman
   const mayTry = row.phase === "requested" && (await deps.store.work.claimCreate(row.uid, now, now + TRY_MS));
   // The try goes out under the credential of now, whatever the one before did.
   const retried = { ...row, credential: deps.terms.credential };
-  return mayTry ? attempt(deps, retried, command, true) : done(row, false);
+  return mayTry ? attempt(deps, retried, command, true) : known(row);
 }
 
 const givenUp = (leftMs: number): Refusal => ({

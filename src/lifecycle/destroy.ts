@@ -3,23 +3,19 @@ import { decide, type Verdict } from "../machine/decide.ts";
 import { isSame, ourSelector } from "../machine/ownership.ts";
 import { LABEL } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
-import { IDENTITY_MISMATCH, refusalOf, type Refusal } from "./refusal.ts";
+import { done, IDENTITY_MISMATCH, refusalOf, refused, type Outcome, type Refusal } from "./refusal.ts";
 import { mayConclude, adoptCredential } from "./credential.ts";
 import type { Context } from "./context.ts";
-
-export type DestroyResult =
-  | { readonly ok: true; readonly row: MachineRow }
-  | { readonly ok: false; readonly refusal: Refusal };
 
 /**
  * Destroys a machine on its owner's word. The word is written down first and holds from then on: a create that lands later
  * dies, and what this call cannot finish the sweep does. The row returned is `destroyed` when it is proven that nothing is left,
  * else `deleting`. A refusal means that somebody has to act at the provider; the word still stands.
  */
-export async function destroyMachine(deps: Context, row: MachineRow, requestId: string): Promise<DestroyResult> {
+export async function destroyMachine(deps: Context, row: MachineRow, requestId: string): Promise<Outcome<MachineRow>> {
   const { store } = deps;
   const marked = await store.endings.requestDestroy(row.uid, deps.now(), requestId);
-  if (marked === null) return { ok: true, row: (await store.machines.byUid(row.uid)) ?? row };
+  if (marked === null) return done((await store.machines.byUid(row.uid)) ?? row);
   const giveBack = (error: string) => store.work.giveBack(marked.uid, error, deps.now());
   try {
     const machines = await find(deps, marked);
@@ -36,14 +32,14 @@ export async function destroyMachine(deps: Context, row: MachineRow, requestId: 
     const [refusal] = refusals;
     if (refusal) {
       await giveBack(refusal.message);
-      return { ok: false, refusal };
+      return refused(refusal);
     }
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
     await giveBack(error.message);
-    if (error.code === "protected") return { ok: false, refusal: refusalOf(error) };
+    if (error.code === "protected") return refused(refusalOf(error));
   }
-  return { ok: true, row: (await store.machines.byUid(row.uid)) ?? marked };
+  return done((await store.machines.byUid(row.uid)) ?? marked);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Store } from "../store/store.ts";
-import type { Refusal } from "./refusal.ts";
+import { done, refused, type Outcome, type Refusal } from "./refusal.ts";
 
 /** What is said when this database belongs to an installation that the configuration does not name. */
 export const INSTALLATION_CHANGED: Refusal = {
@@ -10,17 +10,17 @@ export const INSTALLATION_CHANGED: Refusal = {
 };
 
 /**
- * Whether this database may serve this installation. It remembers the first that it served; another may only take over what
+ * The installation to make things under, if this database may serve it. It remembers the first that it served; another may only take over what
  * it names in `PREVIOUS_INSTALLATIONS`, because machines under an unnamed one would be forgotten. Called before each create.
  */
 export async function claimInstallation(
   { settings }: Pick<Store, "settings">,
   installations: readonly [string, ...string[]],
-): Promise<Refusal | null> {
+): Promise<Outcome<string>> {
   const [current] = installations;
   const known = await settings.claimInstallation(current);
-  if (known === current) return null;
-  if (!installations.includes(known)) return INSTALLATION_CHANGED;
+  if (known === current) return done(current);
+  if (!installations.includes(known)) return refused(INSTALLATION_CHANGED);
   await settings.moveInstallation(known, current);
-  return null;
+  return done(current);
 }

@@ -36,6 +36,8 @@ export interface Refusal {
   readonly next: string;
   readonly retryAfterSeconds?: number;
   readonly problem?: Problem;
+  /** It may have been done all the same. */
+  readonly isUncertain?: true;
   /** Under `capacity`: what was tried. */
   readonly candidates?: readonly TriedCandidate[];
 }
@@ -63,15 +65,15 @@ export const refused = (refusal: Refusal): Refused => ({
 });
 
 /** Turns a driver's failure into what `then` makes of it; any other failure is nobody's to handle and surfaces. */
-export async function onDriverError<T>(
+export async function onDriverError<T, Instead>(
   act: () => Promise<T>,
-  then: (error: DriverError) => T | Promise<T>,
-): Promise<T> {
+  then: (error: DriverError) => Instead | Promise<Instead>,
+): Promise<T | Instead> {
   try {
     return await act();
   } catch (error) {
-    if (error instanceof DriverError) return then(error);
-    throw error;
+    if (!(error instanceof DriverError)) throw error;
+    return then(error);
   }
 }
 

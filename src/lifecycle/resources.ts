@@ -13,13 +13,15 @@ import {
 } from "../machine/resource.ts";
 import { specText } from "../store/resource-row.ts";
 import type { NewResource } from "../store/resources.ts";
-import { refusalOf, type Refusal } from "./refusal.ts";
+import { done, onDriverError, refusalOf, refused, type Outcome, type Refusal } from "./refusal.ts";
 import type { Context } from "./context.ts";
 import { CREATES_OFF, specMismatch, TRY_MS, type Terms } from "./terms.ts";
 
-export type ResourceResult =
-  | { readonly ok: true; readonly row: ResourceRow; readonly isNew: boolean }
-  | { readonly ok: false; readonly refusal: Refusal };
+/** The one that a create answers. */
+export interface CreatedResource {
+  readonly row: ResourceRow;
+  readonly isNew: boolean;
+}
 
 export interface ResourceCommand {
   readonly owner: string;
@@ -43,7 +45,7 @@ export function resourcesOf({ firewalls, networks, sshKeys }: Capabilities, kind
  * meant, as with machines: a repeat is the same one, another spec is `spec_mismatch`. A repeat renews only a lease that has
  * ended. A key whose bytes the provider has already, under whatever name, is that key (S98, S100).
  */
-export async function createResource(deps: ResourceDeps, command: ResourceCommand): Promise<ResourceResult> {
+export async function createResource(deps: ResourceDeps, command: ResourceCommand): Promise<Outcome<CreatedResource>> {
   const { store, terms } = deps;
   const { owner, name, spec } = command;
   // Twice, because a row can appear, or end, between the look and the insert.
@@ -58,7 +60,7 @@ export async function createResource(deps: ResourceDeps, command: ResourceComman
 }
 
 /** The same of one whose name is known to be new. */
-export async function createNew(deps: ResourceDeps, command: ResourceCommand): Promise<ResourceResult> {
+export async function createNew(deps: ResourceDeps, command: ResourceCommand): Promise<Outcome<CreatedResource>> {
   const { store, terms, now } = deps;
   const { owner, name, spec } = command;
   if (resourcesOf(deps.capabilities, spec.kind) === undefined) return refused(notOffered(spec.kind));
@@ -77,7 +79,11 @@ export async function createNew(deps: ResourceDeps, command: ResourceCommand): P
   return isHeld ? make(deps, row, false) : refused(GOING);
 }
 
-async function repeat(deps: ResourceDeps, row: ResourceRow, command: ResourceCommand): Promise<ResourceResult> {
+async function repeat(
+  deps: ResourceDeps,
+  row: ResourceRow,
+  command: ResourceCommand,
+): Promise<Outcome<CreatedResource>> {
   const { store } = deps;
   const now = deps.now();
   if (row.phase === "deleting" || row.deleteRequestedAt !== null) return refused(GOING);
@@ -87,30 +93,32 @@ async function repeat(deps: ResourceDeps, row: ResourceRow, command: ResourceCom
     current = await store.resources.renew(row.uid, now + command.ttlMs);
   if (current === null) return refused(GOING);
   const mayTry = row.phase === "requested" && (await store.resources.claimTry(row.uid, now, now + TRY_MS));
-  return mayTry ? make(deps, current, true) : { ok: true, row: current, isNew: false };
+  return mayTry ? make(deps, current, true) : done({ row: current, isNew: false });
 }
 
 /** `resumed`: an earlier try may have had an effect that nobody saw. */
-async function make(deps: ResourceDeps, row: NewResource, resumed: boolean): Promise<ResourceResult> {
-  const { store, now } = deps;
-  try {
-    const made = await makeAtProvider(deps, row, resumed);
-    const recorded = await store.resources.made(row.uid, made);
-    if (recorded) return { ok: true, row: recorded, isNew: !resumed };
-    // Another try was quicker, and what this one made beside it the hourly look finds.
-    const current = await store.resources.byUid(row.uid);
-    if (current?.phase === "active") return { ok: true, row: current, isNew: false };
-    // Or its row has ended meanwhile, on its owner's word: what was made goes too, as soon as the sweep has looked.
-    await store.resources.reopen(row.uid, made.id, now());
-    return refused(GOING);
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    const refusal = refusalOf(error);
-    const isDefinite = !resumed && !error.ambiguous && NOTHING_MADE.has(error.code);
-    if (isDefinite) await store.resources.fail(row.uid, refusal.code, now());
-    else await store.resources.giveBack(row.uid, error.message, now());
-    return refused(refusal);
-  }
+function make(deps: ResourceDeps, row: NewResource, resumed: boolean): Promise<Outcome<CreatedResource>> {
+  const { resources } = deps.store;
+  return onDriverError(
+    async () => {
+      const seen = await makeAtProvider(deps, row, resumed);
+      const recorded = await resources.made(row.uid, seen);
+      if (recorded) return done({ row: recorded, isNew: !resumed });
+      // Another try was quicker, and what this one made beside it the hourly look finds.
+      const current = await resources.byUid(row.uid);
+      if (current?.phase === "active") return done({ row: current, isNew: false });
+      // Or its row has ended meanwhile, on its owner's word: what was made goes too, as soon as the sweep has looked.
+      await resources.reopen(row.uid, seen.id, deps.now());
+      return refused(GOING);
+    },
+    async (error) => {
+      const refusal = refusalOf(error);
+      const isDefinite = !resumed && !error.ambiguous && NOTHING_MADE.has(error.code);
+      if (isDefinite) await resources.fail(row.uid, refusal.code, deps.now());
+      else await resources.giveBack(row.uid, error.message, deps.now());
+      return refused(refusal);
+    },
+  );
 }
 
 /** Refusals that say that nothing was made, once a look by uid has shown nothing either. */
@@ -127,17 +135,18 @@ async function makeAtProvider(deps: ResourceDeps, row: NewResource, resumed: boo
     const before = await findByUid(deps, row);
     if (before) return before;
   }
-  try {
+  const asking = async () => {
     const made = await ask(deps, row);
     // A key may be one that was there before; of all else the answer must be about what was asked for.
     if (row.spec.kind === "ssh_key" || uidIn(made.labels) === row.uid) return made;
     throw new DriverError("unexpected", "the provider's answer is about another one", { ambiguous: true });
-  } catch (error) {
-    if (!(error instanceof DriverError) || (error.code !== "name_taken" && !error.ambiguous)) throw error;
+  };
+  return onDriverError(asking, async (error) => {
+    if (error.code !== "name_taken" && !error.ambiguous) throw error;
     const after = await looking(error, () => findByUid(deps, row));
     if (after) return after;
     throw error;
-  }
+  });
 }
 
 async function ask({ capabilities, rules }: ResourceDeps, row: NewResource): Promise<Resource> {
@@ -167,8 +176,6 @@ export async function findByUid(
   // Not trusted to have selected (S80).
   return found.find((one) => isOurs(one, rules.installations) && uidIn(one.labels) === row.uid) ?? null;
 }
-
-const refused = (refusal: Refusal): ResourceResult => ({ ok: false, refusal });
 
 const GOING: Refusal = {
   code: "releasing",

@@ -7,7 +7,7 @@ import { concernsAll, needsSomebody, type PhaseContext } from "./phase.ts";
 import type { Item, PhaseReport } from "./report.ts";
 
 /** As many as a tick looks at; it can delete fewer. */
-const MOST = 50;
+const LOOKED_AT = 50;
 /** What is still written after the reads, however many there are. */
 const RECORDS = 4;
 /** To read one again and to delete it. */
@@ -15,7 +15,7 @@ const FETCHES = 2;
 
 /** What is past its end and used by no live machine. */
 export const findEnded = ({ store, now }: Pick<PhaseContext, "store" | "now">): Promise<ResourceRow[]> =>
-  store.resources.ended(now(), MOST);
+  store.resources.ended(now(), LOOKED_AT);
 
 /**
  * Deletes firewalls, networks and keys that are past their own lease and used by no live machine, in that order (S52): on their
@@ -23,18 +23,18 @@ export const findEnded = ({ store, now }: Pick<PhaseContext, "store" | "now">): 
  * the provider has.
  */
 export async function leftovers(
-  deps: PhaseContext,
+  context: PhaseContext,
   ended: readonly ResourceRow[] | StoreError,
 ): Promise<Omit<PhaseReport, "phase">> {
   if (ended instanceof StoreError) throw ended;
-  const items = ended.length === 0 ? [] : await deleteEnded(deps, ended);
-  const strays = await lookForStrays(deps);
+  const items = ended.length === 0 ? [] : await deleteEnded(context, ended);
+  const strays = await lookForStrays(context);
   return { items: [...items, ...strays.items], failure: strays.failure };
 }
 
-async function deleteEnded(deps: PhaseContext, ended: readonly ResourceRow[]): Promise<Item[]> {
-  const { store, budget } = deps;
-  const now = deps.now();
+async function deleteEnded(context: PhaseContext, ended: readonly ResourceRow[]): Promise<Item[]> {
+  const { store, budget } = context;
+  const now = context.now();
   if (!budget.allows({ fetches: 0, statements: RECORDS }))
     return ended.map((row) => toItem(row, "remaining", "budget"));
   const isReady = (row: ResourceRow): boolean => row.deleteRequestedAt !== null || isSecondLook(row.idleSince, now);
@@ -48,7 +48,7 @@ async function deleteEnded(deps: PhaseContext, ended: readonly ResourceRow[]): P
     budget.allows({ fetches: FETCHES * (index + 1), statements: RECORDS - 1 }),
   );
   const claimed = await store.resources.claimDelete(affordable, now);
-  const done = await deleteClaimed(deps, claimed, async (last) => !concernsAll(last?.error) && deps.mayGoOn());
+  const done = await deleteClaimed(context, claimed, async (last) => !concernsAll(last?.error) && context.mayGoOn());
   const isDone = ({ uid }: ResourceRow): boolean => done.some(({ row }) => row.uid === uid);
   return [
     ...idle.map((row) => toItem(row, "kept", "idle")),

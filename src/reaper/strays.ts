@@ -1,4 +1,4 @@
-import { DriverError } from "../driver/driver.ts";
+import { onDriverError } from "../lifecycle/refusal.ts";
 import { resourcesOf } from "../lifecycle/resources.ts";
 import { labelTime } from "../machine/age.ts";
 import { isOurs, ourSelector } from "../machine/ownership.ts";
@@ -26,22 +26,22 @@ const COST = { fetches: 4, statements: 2 };
  * has no row was forgotten with the database: past the end that its label tells, and used by nobody, it gets a row that only asks
  * for its deletion, which then takes the one way that all take.
  */
-export async function lookForStrays(deps: PhaseContext): Promise<Omit<PhaseReport, "phase">> {
-  const { memory } = deps;
-  const now = deps.now();
+export async function lookForStrays(context: PhaseContext): Promise<Omit<PhaseReport, "phase">> {
+  const { memory } = context;
+  const now = context.now();
   const items: Item[] = [];
   const isDue = now - memory.resourcesListedAt >= EVERY_MS || memory.resourcesListedAt > now;
-  if (!isDue || deps.capabilities.hasHeadroom?.() === false) return { items, failure: null };
+  if (!isDue || context.capabilities.hasHeadroom?.() === false) return { items, failure: null };
   let failure: string | null = null;
   let isWhole = true;
   for (const kind of RESOURCE_KINDS) {
-    if (!deps.budget.allows(COST) || !(await deps.mayGoOn())) return { items, failure };
-    try {
-      isWhole = (await noteStrays(deps, kind, items)) && isWhole;
-    } catch (error) {
-      if (!(error instanceof DriverError)) throw error;
-      failure ??= error.message;
-    }
+    if (!context.budget.allows(COST) || !(await context.mayGoOn())) return { items, failure };
+    const noted = await onDriverError(
+      () => noteStrays(context, kind, items),
+      ({ message }) => message,
+    );
+    if (typeof noted === "string") failure ??= noted;
+    else isWhole &&= noted;
   }
   // What the budget left out the next tick takes up.
   if (failure === null && isWhole) memory.resourcesListedAt = now;
@@ -49,9 +49,9 @@ export async function lookForStrays(deps: PhaseContext): Promise<Omit<PhaseRepor
 }
 
 /** Gives the strays of one kind their rows; false where the budget ended before all had one. */
-async function noteStrays(deps: PhaseContext, kind: ResourceKind, items: Item[]): Promise<boolean> {
-  const { store, capabilities, rules, budget } = deps;
-  const now = deps.now();
+async function noteStrays(context: PhaseContext, kind: ResourceKind, items: Item[]): Promise<boolean> {
+  const { store, capabilities, rules, budget } = context;
+  const now = context.now();
   const seen = (await resourcesOf(capabilities, kind)?.list(ourSelector(rules.installations))) ?? [];
   const ours = seen.filter((one) => isOurs(one, rules.installations));
   const keys = ours.map(({ id, labels }) => ({ id, uid: uidIn(labels) }));
@@ -68,10 +68,13 @@ async function noteStrays(deps: PhaseContext, kind: ResourceKind, items: Item[])
     if (!isUid(uid)) tell("alert", "unreadable");
     else if (ofUid === undefined) {
       if (!isForgotten(one, now, rules)) continue;
-      await store.resources.insertLeftover(leftoverOf(deps, kind, { uid, labelUid: null }, one), now);
+      await store.resources.insertLeftover(leftoverOf(context, kind, { uid, labelUid: null }, one), now);
       tell("kept", "no_row");
     } else if (isLiveResource(ofUid)) {
-      await store.resources.insertLeftover(leftoverOf(deps, kind, { uid: deps.newUid(), labelUid: uid }, one), now);
+      await store.resources.insertLeftover(
+        leftoverOf(context, kind, { uid: context.newUid(), labelUid: uid }, one),
+        now,
+      );
       tell("kept", "duplicate");
     } else {
       await store.resources.reopen(uid, one.id, now);

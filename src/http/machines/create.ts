@@ -11,7 +11,7 @@ import { inBackground, keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
 import { needsBody } from "../body.ts";
 import { json, problems } from "../openapi.ts";
-import { invalidField, problemOf } from "../problem.ts";
+import { invalidField, unwrap } from "../problem.ts";
 import { wait } from "../schemas.ts";
 import { termsOf } from "../terms.ts";
 import { machineBody, parseMachineBody, type MachineBody } from "./body.ts";
@@ -77,9 +77,7 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
     specSha256,
   } = await parseMachineBody(sent, config);
   const terms = await termsOf(scope);
-  const choice = await candidatesOf(scope, config.provider, preferences);
-  if (!choice.ok) throw problemOf(choice.refusal);
-  const { candidates } = choice;
+  const candidates = unwrap(await candidatesOf(scope, preferences));
   const account = owner === principal.owner ? principal.account : owner;
   const command = {
     owner,
@@ -97,8 +95,7 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
   const work = createMachine({ ...scope, terms }, command);
   keepAlive(c, work);
   const warning = await sweepIfSilent(c, scope, work);
-  const result = await work;
-  if (!result.ok) throw problemOf(result.refusal);
+  const result = unwrap(await work);
   // What an invocation may spend, the sweep for a dead cron needs; it does not go on waiting as well.
   const waitMs = warning === null ? asked.wait * 1000 : 0;
   const row = await waitWhileCreating(scope, result.row, waitMs);

@@ -10,7 +10,7 @@ import { idOf } from "../../machine/name.ts";
 import { inBackground, keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
 import { json, problems } from "../openapi.ts";
-import { invalidField, problemOf } from "../problem.ts";
+import { invalidField, unwrap } from "../problem.ts";
 import { duration, flag, labelSelector } from "../schemas.ts";
 import { machineJson, toJson } from "./json.ts";
 import { one, ownerQuery, refParam } from "./shapes.ts";
@@ -64,28 +64,27 @@ export function destroyRoutes(app: OpenAPIHono<AppEnv>): void {
       // Before the look: a create that comes in between is forbidden, or is seen by it.
       await scope.store.tombstones.set(owner, which.name, until, scope.now());
     }
-    const row = await findRow(scope, c.get("principal"), which, asked);
-    if (row === null) {
+    const found = await findRow(scope, c.get("principal"), which, asked);
+    if (found === null) {
       // By one's own name there is nothing to destroy, which is what was wanted; an id must be right.
       if (which.by === "name") return c.body(null, 204);
       throw noSuchMachine();
     }
-    c.set("machine", idOf(row.uid));
-    if (!isLive(row)) return c.json({ machine: toJson(row, scope.now()) }, 200);
+    c.set("machine", idOf(found.uid));
+    if (!isLive(found)) return c.json({ machine: toJson(found, scope.now()) }, 200);
 
-    const kept = outcome === "failure" ? await keepOnFailure(scope, row, c.get("requestId")) : null;
+    const kept = outcome === "failure" ? await keepOnFailure(scope, found, c.get("requestId")) : null;
     if (kept) {
       c.set("outcome", "kept");
       const machine = toJson(kept, scope.now());
       return c.json({ machine, kept_until: machine.expires_at }, 200);
     }
-    const work = destroyMachine(scope, row, c.get("requestId"));
+    const work = destroyMachine(scope, found, c.get("requestId"));
     keepAlive(c, work);
-    const result = await work;
-    if (!result.ok) throw problemOf(result.refusal);
-    const isGone = result.row.status === "destroyed";
+    const row = unwrap(await work);
+    const isGone = row.status === "destroyed";
     c.set("outcome", isGone ? "destroyed" : "deleting");
-    return c.json({ machine: toJson(result.row, scope.now()) }, isGone ? 200 : 202);
+    return c.json({ machine: toJson(row, scope.now()) }, isGone ? 200 : 202);
   });
 
   app.openapi(destroyAll, async (c) => {

@@ -6,7 +6,7 @@ import { keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
 import { needsBody } from "../body.ts";
 import { json, problems } from "../openapi.ts";
-import { problemOf } from "../problem.ts";
+import { unwrap } from "../problem.ts";
 import { duration } from "../schemas.ts";
 import { parseLife } from "./body.ts";
 import { toJson } from "./json.ts";
@@ -36,9 +36,8 @@ export function renewRoutes(app: OpenAPIHono<AppEnv>): void {
     const ttlMs = parseLife("ttl", c.req.valid("json").ttl, scope.config) ?? 0;
     const work = renewMachine(scope, row, ttlMs, c.get("requestId"));
     keepAlive(c, work);
-    const result = await work;
-    if (!result.ok) throw problemOf(result.refusal);
+    const renewed = unwrap(await work);
     c.set("outcome", "renewed");
-    return c.json({ machine: toJson(result.row, scope.now()) }, 200);
+    return c.json({ machine: toJson(renewed, scope.now()) }, 200);
   });
 }

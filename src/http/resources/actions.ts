@@ -12,7 +12,7 @@ import { toJson as machineToJson } from "../machines/json.ts";
 import { one as oneMachine, ownerQuery, refParam } from "../machines/shapes.ts";
 import { findRow, noSuchMachine } from "../machines/owner.ts";
 import { json, problems } from "../openapi.ts";
-import { invalidField, problemOf } from "../problem.ts";
+import { invalidField, unwrap } from "../problem.ts";
 import { oneOf, PLURALS } from "./json.ts";
 import { wrapped } from "./answers.ts";
 import { findResource, machinesIn, noSuch, refIn } from "./owner.ts";
@@ -102,8 +102,7 @@ type Work = ReturnType<typeof addRoute>;
 
 async function done(c: Context<AppEnv>, work: Work): Promise<void> {
   keepAlive(c, work);
-  const result = await work;
-  if (!result.ok) throw problemOf(result.refusal);
+  unwrap(await work);
 }
 
 async function answer(c: Context<AppEnv>, row: ResourceRow, act: (scope: Scope) => Work) {

@@ -11,7 +11,7 @@ import { parseLife } from "../machines/body.ts";
 import { ownerQuery } from "../machines/shapes.ts";
 import { ownerFor } from "../machines/owner.ts";
 import { json, problems } from "../openapi.ts";
-import { invalidField, problemOf } from "../problem.ts";
+import { invalidField, unwrap } from "../problem.ts";
 import { duration, providerWord } from "../schemas.ts";
 import { termsOf } from "../terms.ts";
 import { oneOf, PLURALS } from "./json.ts";
@@ -74,8 +74,7 @@ async function create(
 
   const work = createResource({ ...scope, terms }, command);
   keepAlive(c, work);
-  const result = await work;
-  if (!result.ok) throw problemOf(result.refusal);
+  const result = unwrap(await work);
   c.set("outcome", result.isNew ? "created" : "repeated");
   c.header("Location", `/v1/${PLURALS[spec.kind]}/${resourceId(spec.kind, result.row.uid)}`);
   return c.json(await wrapped(scope, result.row), result.isNew ? 201 : 200);
