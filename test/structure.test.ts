@@ -11,7 +11,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   machine: [],
   driver: ["machine"],
   store: ["machine"],
-  lifecycle: ["machine", "driver", "store"],
+  lifecycle: ["machine", "driver", "store", "auth"],
   reaper: ["machine", "driver", "store", "lifecycle"],
   auth: ["machine", "store"],
   http: ["machine", "lifecycle", "reaper", "auth", "store", "config.ts", "providers.ts", "runtime.ts", "invocation.ts"],

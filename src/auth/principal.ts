@@ -16,6 +16,16 @@ export interface Principal {
 
 const ADMIN: Principal = { owner: "admin", account: "admin", isAdmin: true };
 
+/**
+ * Whom a caller acts as: itself, or the owner that it names. An admin may name any, and then sees no more than that owner would;
+ * null where this is not the caller's to ask.
+ */
+export function actingFor(caller: Principal, owner: string | undefined): Principal | null {
+  if (owner === undefined) return caller;
+  if (owner === caller.owner) return { ...caller, isAdmin: false };
+  return caller.isAdmin ? { owner, account: owner, isAdmin: false } : null;
+}
+
 /** The bearer token of an `Authorization` header (RFC 6750), or null when there is none that could be one. */
 export function bearerToken(header: string | undefined): string | null {
   const token = /^Bearer +([A-Za-z0-9\-._~+/]{1,512}=*)$/i.exec(header ?? "")?.[1];

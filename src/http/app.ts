@@ -15,6 +15,7 @@ import { limitBody, readJson } from "./body.ts";
 import { catalogueRoutes } from "./catalogue.ts";
 import { healthRoute } from "./health.ts";
 import { holdRoutes } from "./holds.ts";
+import { attachRoutes } from "./machines/attach-to-network.ts";
 import { createRoutes } from "./machines/create.ts";
 import { destroyRoutes } from "./machines/destroy.ts";
 import { readRoutes } from "./machines/read.ts";
@@ -59,6 +60,7 @@ export function createApp(runtime: Runtime, openProvider: ReturnType<typeof crea
   renewRoutes(app);
   destroyRoutes(app);
   resourceRoutes(app);
+  attachRoutes(app);
   tearDownRoute(app);
   catalogueRoutes(app);
   sweepRoutes(app);

@@ -1,4 +1,5 @@
 import type { Outcome, RefusalCode, Refusal } from "../lifecycle/refusal.ts";
+import type { Checked } from "../machine/validation.ts";
 import { candidateJson } from "./machines/json.ts";
 
 /** Every code that an error answer can carry, with its status. Codes are stable; sentences are not. */
@@ -93,6 +94,12 @@ export const invalidField = (field: string, rule: string): HttpProblem =>
     rule,
     next: "Correct the field and send again.",
   });
+
+/** What a rule of the domain found right; what it found wrong is thrown, as the answer to the caller. */
+export function validOf<T>(checked: Checked<T>): T {
+  if (checked.ok) return checked.value;
+  throw invalidField(checked.problem.field, checked.problem.rule);
+}
 
 /** What a use case answered; its refusal is thrown, as the answer to the caller. */
 export function unwrap<T>(outcome: Outcome<T>): T {

@@ -6,7 +6,7 @@ import type { AppEnv } from "./app-env.ts";
 import { json, problems } from "./openapi.ts";
 import { machineJson, toJson as machineToJson } from "./machines/json.ts";
 import { ownerQuery } from "./machines/shapes.ts";
-import { ownerFor } from "./machines/owner.ts";
+import { actor } from "./owner.ts";
 import { shown } from "./resources/answers.ts";
 import { resourceJson } from "./resources/json.ts";
 
@@ -30,7 +30,7 @@ const route = createRoute({
 export function tearDownRoute(app: OpenAPIHono<AppEnv>): void {
   app.openapi(route, async (c) => {
     const scope = c.get("scope");
-    const owner = ownerFor(c.get("principal"), c.req.valid("query").owner);
+    const { owner } = actor(c, c.req.valid("query").owner);
     // Without a body nothing was parsed, and so no default was filled in.
     const { dry_run: dryRun = false } = c.req.valid("json");
     const { machines, resources, work } = await tearDown(scope, { owner, dryRun, requestId: c.get("requestId") });

@@ -59,10 +59,16 @@ export interface Refused {
 export type Outcome<T> = { readonly ok: true; readonly value: T } | Refused;
 
 export const done = <T>(value: T): Outcome<T> => ({ ok: true, value });
-export const refused = (refusal: Refusal): Refused => ({
-  ok: false,
-  refusal,
-});
+export const refused = (refusal: Refusal): Refused => ({ ok: false, refusal });
+
+/** A request that a rule of ours forbids, naming the field as the caller spells it. */
+export const breaksRule = (problem: Problem): Refused =>
+  refused({
+    code: "invalid_input",
+    message: `\`${problem.field}\` ${problem.rule}.`,
+    next: "Correct the field and send again.",
+    problem,
+  });
 
 /** Turns a driver's failure into what `then` makes of it; any other failure is nobody's to handle and surfaces. */
 export async function onDriverError<T, Instead>(

@@ -4,7 +4,7 @@ import type { Config } from "../../config.ts";
 import type { Attachment } from "../../machine/attachment.ts";
 import { formatDuration, parseDuration } from "../../machine/duration.ts";
 import { checkRequest, DEFAULT_IMAGE, TOKEN_RULE, type MachineRequest } from "../../machine/spec.ts";
-import { invalidField } from "../problem.ts";
+import { invalidField, validOf } from "../problem.ts";
 import { duration, providerWord } from "../schemas.ts";
 import { attachmentFields, parseAttachments } from "./attachments.ts";
 
@@ -61,18 +61,19 @@ export async function parseMachineBody(body: MachineBody, config: Pick<Config, "
   if (server_type !== undefined && arch !== undefined)
     throw invalidField("arch", "must be left out where server_type is given: a type has its own");
   const attachments = parseAttachments(body, region[0] ?? "");
-  const checked = checkRequest(
-    {
-      image: typeof image === "object" ? image.label_selector.trim() : String(image ?? DEFAULT_IMAGE),
-      isImageSelector: typeof image === "object",
-      cloudInit: cloud_init ?? "",
-      labels: labels ?? {},
-      enableIpv4: enable_ipv4 ?? true,
-      enableIpv6: enable_ipv6 ?? true,
-    },
-    attachments,
+  const request = validOf(
+    checkRequest(
+      {
+        image: typeof image === "object" ? image.label_selector.trim() : String(image ?? DEFAULT_IMAGE),
+        isImageSelector: typeof image === "object",
+        cloudInit: cloud_init ?? "",
+        labels: labels ?? {},
+        enableIpv4: enable_ipv4 ?? true,
+        enableIpv6: enable_ipv6 ?? true,
+      },
+      attachments,
+    ),
   );
-  if (!checked.ok) throw invalidField(checked.problem.field, checked.problem.rule);
   const ttlMs = parseLife("ttl", ttl, config);
   const keepOnFailureMs = parseLife("keep_on_failure", keep_on_failure, config);
   const sortedLabels = labels && Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -91,7 +92,7 @@ export async function parseMachineBody(body: MachineBody, config: Pick<Config, "
   ];
   const specSha256 = await sha256Hex(JSON.stringify(normal.map((value) => value ?? null)));
   const asked = { serverTypes: server_type ?? [], regions: region, arch: arch ?? null };
-  return { request: checked.value, attachments, asked, ttlMs, keepOnFailureMs, specSha256 };
+  return { request, attachments, asked, ttlMs, keepOnFailureMs, specSha256 };
 }
 
 /** A length of life that a caller asks for; null where it does not. */

@@ -11,13 +11,13 @@ import { inBackground, keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
 import { needsBody } from "../body.ts";
 import { json, problems } from "../openapi.ts";
-import { invalidField, unwrap } from "../problem.ts";
+import { actor } from "../owner.ts";
+import { unwrap, validOf } from "../problem.ts";
 import { wait } from "../schemas.ts";
 import { termsOf } from "../terms.ts";
 import { machineBody, parseMachineBody, type MachineBody } from "./body.ts";
 import { candidate, candidateJson, machineJson, toJson } from "./json.ts";
 import { ownerQuery } from "./shapes.ts";
-import { ownerFor, pathOf } from "./owner.ts";
 
 const body = { content: { "application/json": { schema: machineBody } }, required: true };
 const query = ownerQuery.extend({ wait });
@@ -50,9 +50,8 @@ const post = createRoute({
 /** `PUT /v1/machines/{name}` and `POST /v1/machines`. */
 export function createRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(put, async (c) => {
-    const name = checkName(c.req.valid("param").ref);
-    if (!name.ok) throw invalidField(name.problem.field, name.problem.rule);
-    const { answer, isNew } = await create(c, name.value, c.req.valid("query"), c.req.valid("json"));
+    const name = validOf(checkName(c.req.valid("param").ref));
+    const { answer, isNew } = await create(c, name, c.req.valid("query"), c.req.valid("json"));
     return c.json(answer, isNew ? 201 : 200);
   });
 
@@ -66,8 +65,7 @@ export function createRoutes(app: OpenAPIHono<AppEnv>): void {
 async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof query>, sent: MachineBody) {
   const scope = c.get("scope");
   const { config } = scope;
-  const principal = c.get("principal");
-  const owner = ownerFor(principal, asked.owner);
+  const { owner, account } = actor(c, asked.owner);
   const {
     request,
     attachments,
@@ -78,7 +76,6 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
   } = await parseMachineBody(sent, config);
   const terms = await termsOf(scope);
   const candidates = unwrap(await candidatesOf(scope, preferences));
-  const account = owner === principal.owner ? principal.account : owner;
   const command = {
     owner,
     account,
@@ -101,7 +98,7 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
   const row = await waitWhileCreating(scope, result.row, waitMs);
   c.set("machine", idOf(row.uid));
   c.set("outcome", result.isNew ? "created" : "repeated");
-  c.header("Location", pathOf(row));
+  c.header("Location", `/v1/machines/${idOf(row.uid)}`);
   const machine = { ...toJson(row, scope.now()), candidates: result.candidates.map(candidateJson) };
   return { answer: warning === null ? { machine } : { machine, warning }, isNew: result.isNew };
 }

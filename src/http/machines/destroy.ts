@@ -1,6 +1,7 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { destroyMany } from "../../lifecycle/destroy-many.ts";
+import { findMachine } from "../../lifecycle/find.ts";
 import { destroyMachine } from "../../lifecycle/destroy.ts";
 import { keepOnFailure } from "../../lifecycle/renew.ts";
 import { parseDuration } from "../../machine/duration.ts";
@@ -10,11 +11,12 @@ import { idOf } from "../../machine/name.ts";
 import { inBackground, keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
 import { json, problems } from "../openapi.ts";
+import { actor } from "../owner.ts";
 import { invalidField, unwrap } from "../problem.ts";
 import { duration, flag, labelSelector } from "../schemas.ts";
 import { machineJson, toJson } from "./json.ts";
 import { one, ownerQuery, refParam } from "./shapes.ts";
-import { findRow, noSuchMachine, ownerFor } from "./owner.ts";
+import { noSuchMachine } from "./owner.ts";
 
 const LONGEST_TOMBSTONE_MS = 86_400_000;
 
@@ -57,14 +59,14 @@ export function destroyRoutes(app: OpenAPIHono<AppEnv>): void {
     const scope = c.get("scope");
     const { ref: which } = c.req.valid("param");
     const { owner: asked, outcome, tombstone } = c.req.valid("query");
-    const owner = ownerFor(c.get("principal"), asked);
+    const principal = actor(c, asked);
     if (tombstone !== undefined) {
       const until = scope.now() + parseTombstone(tombstone);
       if (which.by !== "name") throw invalidField("tombstone", "goes with a name; an id is never created again");
       // Before the look: a create that comes in between is forbidden, or is seen by it.
-      await scope.store.tombstones.set(owner, which.name, until, scope.now());
+      await scope.store.tombstones.set(principal.owner, which.name, until, scope.now());
     }
-    const found = await findRow(scope, c.get("principal"), which, asked);
+    const found = await findMachine(scope, principal, which);
     if (found === null) {
       // By one's own name there is nothing to destroy, which is what was wanted; an id must be right.
       if (which.by === "name") return c.body(null, 204);
@@ -93,7 +95,7 @@ export function destroyRoutes(app: OpenAPIHono<AppEnv>): void {
     // `run=` and `run!=` are what an empty variable leaves, and would mean machines that nobody meant.
     if (!labels.some(isNaming))
       throw invalidField("label_selector", "must name at least one label that they have: what is to be destroyed?");
-    const owner = ownerFor(c.get("principal"), asked);
+    const { owner } = actor(c, asked);
     const { rows, work } = await destroyMany(scope, { owner, labels, dryRun, requestId: c.get("requestId") });
     inBackground(c, work);
     const machines = rows.map((row) => toJson(row, scope.now()));

@@ -1,7 +1,6 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { renewMachine } from "../../lifecycle/renew.ts";
-import { idOf } from "../../machine/name.ts";
 import { keepAlive } from "../background.ts";
 import type { AppEnv } from "../app-env.ts";
 import { needsBody } from "../body.ts";
@@ -11,7 +10,7 @@ import { duration } from "../schemas.ts";
 import { parseLife } from "./body.ts";
 import { toJson } from "./json.ts";
 import { one, ownerQuery, refParam } from "./shapes.ts";
-import { findRow, noSuchMachine } from "./owner.ts";
+import { machineMeant } from "./owner.ts";
 
 const renew = createRoute({
   method: "post",
@@ -30,9 +29,7 @@ const renew = createRoute({
 export function renewRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(renew, async (c) => {
     const scope = c.get("scope");
-    const row = await findRow(scope, c.get("principal"), c.req.valid("param").ref, c.req.valid("query").owner);
-    if (row === null) throw noSuchMachine();
-    c.set("machine", idOf(row.uid));
+    const row = await machineMeant(c, c.req.valid("param").ref, c.req.valid("query").owner);
     const ttlMs = parseLife("ttl", c.req.valid("json").ttl, scope.config) ?? 0;
     const work = renewMachine(scope, row, ttlMs, c.get("requestId"));
     keepAlive(c, work);

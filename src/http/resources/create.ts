@@ -9,9 +9,9 @@ import type { AppEnv } from "../app-env.ts";
 import { needsBody } from "../body.ts";
 import { parseLife } from "../machines/body.ts";
 import { ownerQuery } from "../machines/shapes.ts";
-import { ownerFor } from "../machines/owner.ts";
+import { actor } from "../owner.ts";
 import { json, problems } from "../openapi.ts";
-import { invalidField, unwrap } from "../problem.ts";
+import { unwrap, validOf } from "../problem.ts";
 import { duration, providerWord } from "../schemas.ts";
 import { termsOf } from "../terms.ts";
 import { oneOf, PLURALS } from "./json.ts";
@@ -64,9 +64,8 @@ async function create(
 ) {
   const scope = c.get("scope");
   const { config } = scope;
-  const owner = ownerFor(c.get("principal"), asked);
-  const checked = checkName(name);
-  if (!checked.ok) throw invalidField(checked.problem.field, checked.problem.rule);
+  const { owner } = actor(c, asked);
+  validOf(checkName(name));
   const spec = specOf();
   const ttlMs = parseLife("ttl", ttl, config) ?? config.defaultTtlMs;
   const terms = await termsOf(scope);
