@@ -2,9 +2,9 @@ import type { Attachment } from "../machine/attachment.ts";
 import type { MachineSpec } from "../machine/spec.ts";
 import type { ResourceKind, ResourceRow, ResourceSpec } from "../machine/resource.ts";
 import type { NewMachine } from "../store/machines.ts";
-import type { Context } from "./context.ts";
+import type { Context, RequestContext } from "./context.ts";
 import { done, refused, type Outcome, type Refusal } from "./refusal.ts";
-import { createNew, createResource, type ResourceDeps } from "./resources.ts";
+import { ensureResource, newResource } from "./create-resource.ts";
 
 export type AttachedIds = Pick<MachineSpec, "sshKeyIds" | "networkIds" | "firewallIds">;
 
@@ -32,7 +32,7 @@ export async function checkAttachments(
 
 /** Makes what is to be made with a machine, and notes what the machine uses, which keeps it from being deleted. */
 export async function attach(
-  context: ResourceDeps,
+  context: RequestContext,
   machine: NewMachine,
   attachments: readonly Attachment[],
   resumed: boolean,
@@ -59,13 +59,13 @@ function foundIn(known: readonly ResourceRow[], one: Named): Outcome<ResourceRow
 }
 
 async function made(
-  context: ResourceDeps,
+  context: RequestContext,
   { owner, uid }: NewMachine,
   { spec, index }: { readonly spec: ResourceSpec; readonly index: number },
   resumed: boolean,
 ): Promise<Outcome<ResourceRow>> {
-  const command = { owner, name: `${uid}-${index}`, spec, ttlMs: null, machineUid: uid };
-  const outcome = resumed ? await createResource(context, command) : await createNew(context, command);
+  const wanted = { owner, name: `${uid}-${index}`, spec, ttlMs: null, machineUid: uid };
+  const outcome = resumed ? await ensureResource(context, wanted) : await newResource(context, wanted);
   return outcome.ok ? done(outcome.value.row) : outcome;
 }
 

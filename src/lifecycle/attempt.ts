@@ -1,4 +1,4 @@
-import { invalidInput, type DriverError, type DriverErrorCode } from "../driver/driver.ts";
+import { invalidInput, type DriverError } from "../driver/driver.ts";
 import type { Attachment } from "../machine/attachment.ts";
 import { ourSelector } from "../machine/ownership.ts";
 import { LABEL, ourLabels } from "../machine/labels.ts";
@@ -7,11 +7,10 @@ import type { Candidate, MachineRequest, MachineSpec } from "../machine/spec.ts"
 import type { NewMachine } from "../store/machines.ts";
 import { attach, type AttachedIds } from "./attachments.ts";
 import { coolLast, COOL_DOWN_MS, isSamePair, MOST_TRIED, triedCandidate, type Candidates } from "./candidates.ts";
-import type { Context } from "./context.ts";
+import type { Context, RequestContext } from "./context.ts";
 import { heldByOurs, record, RELEASED, type Created } from "./record.ts";
 import { onDriverError, refusalOf, refused, type Outcome, type Refusal, type TriedCandidate } from "./refusal.ts";
-import type { ResourceDeps } from "./resources.ts";
-import { TRY_MS } from "./terms.ts";
+import { saysNothingMade, TRY_MS } from "./trying.ts";
 
 /** What a machine is to be, and where it is tried. */
 export interface Wanted {
@@ -37,7 +36,7 @@ interface Tries extends Wanted {
  * `resumed`: an earlier try may have had an effect that nobody saw, so no refusal of this one proves that there is none.
  */
 export async function attempt(
-  context: ResourceDeps,
+  context: RequestContext,
   row: NewMachine,
   wanted: Wanted,
   resumed: boolean,
@@ -169,13 +168,11 @@ function noRoom(tried: readonly TriedCandidate[]): Refusal {
   };
 }
 
-/** Refusals that say that nothing was made. Everything else may have had an effect that nobody saw. */
-const NOTHING_MADE: ReadonlySet<DriverErrorCode> = new Set(["invalid_input", "unauthorized", "quota", "rate_limited"]);
-
-function isDefinite({ code, ambiguous, existing }: DriverError, resumed: boolean): boolean {
+/** Whether it is certain that no machine came of this call, nor of one before it. */
+function isDefinite(error: DriverError, resumed: boolean): boolean {
   // Names are unique at the provider: whoever was seen to hold this one, ours does not exist.
-  if (code === "name_taken" && existing !== undefined) return true;
-  return !resumed && !ambiguous && NOTHING_MADE.has(code);
+  if (error.code === "name_taken" && error.existing !== undefined) return true;
+  return !resumed && !error.ambiguous && saysNothingMade(error);
 }
 
 const specOf = (row: NewMachine, request: MachineRequest & Candidate, ids: AttachedIds): MachineSpec => ({

@@ -2,6 +2,7 @@ import { cheapestFirst } from "../machine/server-type.ts";
 import type { Candidate } from "../machine/spec.ts";
 import { readCatalogue } from "./catalogue.ts";
 import type { Context } from "./context.ts";
+import type { MachineOrder } from "./order.ts";
 import { done, refused, type Outcome, type TriedCandidate } from "./refusal.ts";
 
 /** Pairs to try in order of preference, one at least. */
@@ -39,16 +40,15 @@ export async function coolLast({ store, now }: Context, candidates: readonly Can
  */
 export async function candidatesOf(
   context: Context,
-  asked: { serverTypes: readonly string[]; regions: readonly string[]; arch: string | null },
+  { serverTypes = [], regions, arch }: Pick<MachineOrder, "serverTypes" | "regions" | "arch">,
 ): Promise<Outcome<Candidates>> {
-  let pairs = asked.serverTypes.flatMap((serverType) => asked.regions.map((region) => ({ serverType, region })));
-  if (asked.arch !== null) {
+  let pairs = serverTypes.flatMap((serverType) => regions.map((region) => ({ serverType, region })));
+  if (arch !== undefined) {
     const result = await readCatalogue(context);
     if (!result.ok) return result;
-    const { arch } = asked;
-    const types = result.value.serverTypes;
-    pairs = asked.regions.flatMap((region) =>
-      cheapestFirst(types, context.now(), region, arch)
+    const offered = result.value.serverTypes;
+    pairs = regions.flatMap((region) =>
+      cheapestFirst(offered, context.now(), region, arch)
         .slice(0, TYPES_BY_ARCH)
         .map(({ name }) => ({ serverType: name, region })),
     );
@@ -57,7 +57,7 @@ export async function candidatesOf(
   if (first) return done([first, ...others]);
   return refused({
     code: "capacity",
-    message: `No ${asked.arch ?? ""} server type can be ordered in ${asked.regions.join(", ")} now.`,
+    message: `No ${arch ?? ""} server type can be ordered in ${regions.join(", ")} now.`,
     next: "GET /v1/server_types lists what can; offer more regions, or the same later.",
     retryAfterSeconds: 60,
   });

@@ -1,4 +1,4 @@
-import type { Store } from "../store/store.ts";
+import type { RequestContext } from "./context.ts";
 import { done, refused, type Outcome, type Refusal } from "./refusal.ts";
 
 /** What is said when this database belongs to an installation that the configuration does not name. */
@@ -13,10 +13,10 @@ export const INSTALLATION_CHANGED: Refusal = {
  * The installation to make things under, if this database may serve it. It remembers the first that it served; another may only take over what
  * it names in `PREVIOUS_INSTALLATIONS`, because machines under an unnamed one would be forgotten. Called before each create.
  */
-export async function claimInstallation(
-  { settings }: Pick<Store, "settings">,
-  installations: readonly [string, ...string[]],
-): Promise<Outcome<string>> {
+export async function claimInstallation({
+  store: { settings },
+  rules: { installations },
+}: Pick<RequestContext, "store" | "rules">): Promise<Outcome<string>> {
   const [current] = installations;
   const known = await settings.claimInstallation(current);
   if (known === current) return done(current);

@@ -49,6 +49,21 @@ export const IDENTITY_MISMATCH: Refusal = {
   next: "Have an admin compare the server's labels with the row; the server was left alone.",
 };
 
+/** What a caller is told while an admin holds the brake. */
+export const CREATES_OFF: Refusal = {
+  code: "creates_off",
+  message: "Creates are switched off here; what exists is looked after as ever.",
+  next: "Ask an admin, or try later.",
+  retryAfterSeconds: 60,
+};
+
+/** What a caller is told whose name stands for something that was asked for otherwise. */
+export const specMismatch = (name: string): Refusal => ({
+  code: "spec_mismatch",
+  message: `What lives under the name ${name} was asked for with another body.`,
+  next: "Take it down first, use another name, or repeat the first body.",
+});
+
 /** A use case that did not do what it was asked. */
 export interface Refused {
   readonly ok: false;

@@ -1,24 +1,25 @@
 import { DriverError } from "../driver/driver.ts";
-import { endOf } from "../machine/lease.ts";
+import { checkLife, endOf } from "../machine/lease.ts";
 import { isSame } from "../machine/ownership.ts";
 import { LABEL, labelSeconds } from "../machine/labels.ts";
 import { formatDuration } from "../machine/duration.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
-import { done, IDENTITY_MISMATCH, refused, type Outcome, type Refusal } from "./refusal.ts";
-import type { Context } from "./context.ts";
+import { breaksRule, done, IDENTITY_MISMATCH, refused, type Outcome, type Refusal } from "./refusal.ts";
+import type { Context, RequestContext } from "./context.ts";
 
 /**
- * Moves a lease's end to `ttlMs` from now, never earlier than it is and never past `max_until`. The row decides, in one guarded
+ * Moves a lease's end to `ttl`, as `30m`, from now, never earlier than it is and never past `max_until`. The row decides, in one guarded
  * statement; then the label follows, which the sweep repeats until it has. Of a renewal and the end exactly one wins.
  */
 export async function renewMachine(
-  context: Context,
+  context: RequestContext,
   row: MachineRow,
-  ttlMs: number,
-  requestId: string,
+  ttl: string,
 ): Promise<Outcome<MachineRow>> {
+  const life = checkLife("ttl", ttl, context.rules.maxAgeMs);
+  if (!life.ok) return breaksRule(life.problem);
   const now = context.now();
-  const until = now + ttlMs;
+  const until = now + (life.value ?? 0);
   if (until > row.maxUntil) {
     const longest = formatDuration(Math.max(0, Math.floor((row.maxUntil - now) / 1000) * 1000));
     const rule = `must be at most ${longest}: this machine may live until ${new Date(row.maxUntil).toISOString()}`;
@@ -29,7 +30,7 @@ export async function renewMachine(
       problem: { field: "ttl", rule },
     });
   }
-  const renewed = await context.store.leases.renew(row.uid, now, until, requestId);
+  const renewed = await context.store.leases.renew(row.uid, now, until, context.requestId);
   if (renewed) {
     if ((await tellLabel(context, renewed)) === "stranger") return refused(IDENTITY_MISMATCH);
     return done(renewed);
@@ -51,11 +52,11 @@ const EXPIRED: Refusal = {
  * Keeps a machine after its job failed, for as long as it was asked with, counted from now and within `max_until`. Null when
  * there is nothing to keep: it was not asked for, or the machine is at its end.
  */
-export async function keepOnFailure(context: Context, row: MachineRow, requestId: string): Promise<MachineRow | null> {
+export async function keepOnFailure(context: RequestContext, row: MachineRow): Promise<MachineRow | null> {
   if (row.keepOnFailureMs === null) return null;
   const now = context.now();
   const until = Math.min(now + row.keepOnFailureMs, row.maxUntil);
-  const kept = await context.store.leases.keep(row.uid, now, until, requestId);
+  const kept = await context.store.leases.keep(row.uid, now, until, context.requestId);
   if (kept) await tellLabel(context, kept);
   return kept;
 }

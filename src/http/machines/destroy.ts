@@ -75,7 +75,7 @@ export function destroyRoutes(app: OpenAPIHono<AppEnv>): void {
     c.set("machine", idOf(found.uid));
     if (!isLive(found)) return c.json({ machine: toJson(found, scope.now()) }, 200);
 
-    const kept = outcome === "failure" ? await keepOnFailure(scope, found, c.get("requestId")) : null;
+    const kept = outcome === "failure" ? await keepOnFailure(scope, found) : null;
     if (kept) {
       c.set("outcome", "kept");
       const machine = toJson(kept, scope.now());

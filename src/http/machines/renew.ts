@@ -7,7 +7,6 @@ import { needsBody } from "../body.ts";
 import { json, problems } from "../openapi.ts";
 import { unwrap } from "../problem.ts";
 import { duration } from "../schemas.ts";
-import { parseLife } from "./body.ts";
 import { toJson } from "./json.ts";
 import { one, ownerQuery, refParam } from "./shapes.ts";
 import { machineMeant } from "./owner.ts";
@@ -30,8 +29,7 @@ export function renewRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(renew, async (c) => {
     const scope = c.get("scope");
     const row = await machineMeant(c, c.req.valid("param").ref, c.req.valid("query").owner);
-    const ttlMs = parseLife("ttl", c.req.valid("json").ttl, scope.config) ?? 0;
-    const work = renewMachine(scope, row, ttlMs, c.get("requestId"));
+    const work = renewMachine(scope, row, c.req.valid("json").ttl);
     keepAlive(c, work);
     const renewed = unwrap(await work);
     c.set("outcome", "renewed");
