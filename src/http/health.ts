@@ -2,11 +2,11 @@ import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { readConfig } from "../config.ts";
 import { Misconfigured } from "../machine/misconfigured.ts";
-import { INSTALLATION_CHANGED } from "../lifecycle/installation.ts";
 import { healthOf } from "../reaper/health.ts";
 import { StoreError } from "../store/db.ts";
 import { openStore } from "../store/store.ts";
 import { json } from "./openapi.ts";
+import { INSTALLATION_CHANGED } from "./problem.ts";
 import type { AppEnv } from "./app-env.ts";
 import type { Runtime } from "../runtime.ts";
 
@@ -50,7 +50,7 @@ async function examine(env: Env, runtime: Runtime) {
     lastGoodSweepAt = health.lastGoodSweepAt;
     const { installations } = readConfig(env);
     const known = await store.settings.installation();
-    if (known !== null && !installations.includes(known)) reasons.push(INSTALLATION_CHANGED.message);
+    if (known !== null && !installations.includes(known)) reasons.push(INSTALLATION_CHANGED);
   } catch (error) {
     if (error instanceof Misconfigured) reasons.push(`the setting ${error.key} ${error.rule}`);
     else if (error instanceof StoreError) reasons.push(error.hint);

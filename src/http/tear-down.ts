@@ -30,10 +30,10 @@ const route = createRoute({
 export function tearDownRoute(app: OpenAPIHono<AppEnv>): void {
   app.openapi(route, async (c) => {
     const scope = c.get("scope");
-    const { owner } = actor(c, c.req.valid("query").owner);
+    const principal = actor(c, c.req.valid("query").owner);
     // Without a body nothing was parsed, and so no default was filled in.
     const { dry_run: dryRun = false } = c.req.valid("json");
-    const { machines, resources, work } = await tearDown(scope, { owner, dryRun, requestId: c.get("requestId") });
+    const { machines, resources, work } = await tearDown(scope, principal, dryRun);
     inBackground(c, work);
     c.set("outcome", "deleting");
     const named = {

@@ -126,7 +126,8 @@ const hinted = (refusal: Refusal): Refusal =>
   refusal.code === "invalid_input" && refusal.problem?.field === "body"
     ? {
         ...refusal,
-        next: "If it is about a key, a firewall or a network that is gone there: DELETE it here, create it anew.",
+        next: "If it is about a key, a firewall or a network that is gone there: delete it, then create it anew.",
+        about: "attached",
       }
     : refusal;
 

@@ -58,7 +58,8 @@ export async function candidatesOf(
   return refused({
     code: "capacity",
     message: `No ${arch ?? ""} server type can be ordered in ${regions.join(", ")} now.`,
-    next: "GET /v1/server_types lists what can; offer more regions, or the same later.",
+    next: "Offer more regions, or the same later.",
+    about: "offer",
     retryAfterSeconds: 60,
   });
 }

@@ -32,10 +32,12 @@ export interface Refusal {
   readonly code: RefusalCode;
   /** What happened, in a sentence for people. */
   readonly message: string;
-  /** What the caller can do about it. */
+  /** What the caller can do about it, whichever way the call came. */
   readonly next: string;
   readonly retryAfterSeconds?: number;
   readonly problem?: Problem;
+  /** What it is about, where the code alone does not tell: what can be ordered at all, or what a machine was to use. */
+  readonly about?: "offer" | "attached";
   /** It may have been done all the same. */
   readonly isUncertain?: true;
   /** Under `capacity`: what was tried. */
@@ -122,7 +124,7 @@ const MEANINGS: Partial<Record<DriverErrorCode, Meaning>> = {
     next: "Destroy machines, or have the provider raise the project's limit.",
     waits: true,
   },
-  unauthorized: { code: "provider_unauthorized", next: "An admin must check HCLOUD_TOKEN.", waits: true },
+  unauthorized: { code: "provider_unauthorized", next: "An admin must check the provider's credential.", waits: true },
 };
 
 /** What a provider's failure means to a caller. */
