@@ -7,7 +7,7 @@ import { createApp } from "../src/http/app.ts";
 import { machineJson } from "../src/http/machines/json.ts";
 import type { LogEvent } from "../src/log.ts";
 import { openStore } from "../src/store/store.ts";
-import { openInvocation, openSweep, runSweep } from "../src/invocation.ts";
+import { hostOf, openInvocation, openSweep, runSweep } from "../src/invocation.ts";
 import type { Runtime } from "../src/runtime.ts";
 import { createDrivenSimulator } from "./driven-simulator.ts";
 
@@ -47,7 +47,7 @@ export function createMayfly(settings: Record<string, string> = {}) {
     },
     fetch: (input, init) => simulator.fetch(new Request(input, init)),
   };
-  const app = createApp(runtime, openProvider);
+  const app = createApp(hostOf(runtime, openProvider));
   const bindings: Env = Object.assign({}, env, settings);
 
   /** Sends a request as a caller would; text goes out as it is, anything else as JSON. `token` null = none. */

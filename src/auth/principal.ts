@@ -32,14 +32,20 @@ export function bearerToken(header: string | undefined): string | null {
   return token ?? null;
 }
 
+/** What decides who may call. */
+export interface AuthSettings {
+  readonly adminToken: string;
+  /** Tokens that were minted under another are refused. */
+  readonly authEpoch: string;
+}
+
 /** Finds out who holds a token; null when nobody does. Reads at most one row and writes nothing. */
 export async function identify(
   token: string,
-  now: number,
-  { tokens }: Pick<Store, "tokens">,
-  { adminToken, authEpoch }: { readonly adminToken: string; readonly authEpoch: string },
+  { store, now }: { readonly store: Pick<Store, "tokens">; readonly now: () => number },
+  { adminToken, authEpoch }: AuthSettings,
 ): Promise<Principal | null> {
   if (await isSameSecret(token, adminToken)) return ADMIN;
-  const minted = await tokens.usable(await sha256Hex(token), authEpoch, now);
+  const minted = await store.tokens.usable(await sha256Hex(token), authEpoch, now());
   return minted && { owner: minted.owner, account: minted.owner, isAdmin: false };
 }

@@ -2,10 +2,10 @@ import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { priceOf, readCatalogue } from "../lifecycle/catalogue.ts";
 import { orderable } from "../machine/server-type.ts";
-import type { AppEnv } from "./app-env.ts";
-import { json, problems } from "./openapi.ts";
-import { unwrap } from "./problem.ts";
-import { providerWord } from "./schemas.ts";
+import type { AppEnv } from "./edge/app-env.ts";
+import { json, problems } from "./edge/openapi.ts";
+import { unwrap } from "./edge/problem.ts";
+import { providerWord } from "./edge/schemas.ts";
 
 const serverTypeJson = z.object({
   name: z.string(),

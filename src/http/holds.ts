@@ -1,9 +1,9 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { HOLDS, releaseHold } from "../lifecycle/holds.ts";
-import type { AppEnv } from "./app-env.ts";
-import { json, problems } from "./openapi.ts";
-import { requireAdmin } from "./require-admin.ts";
+import type { AppEnv } from "./edge/app-env.ts";
+import { json, problems } from "./edge/openapi.ts";
+import { requireAdmin } from "./edge/require-admin.ts";
 
 const route = createRoute({
   method: "post",

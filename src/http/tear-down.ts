@@ -1,14 +1,14 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { tearDown } from "../lifecycle/tear-down.ts";
-import { inBackground } from "./background.ts";
-import type { AppEnv } from "./app-env.ts";
-import { json, problems } from "./openapi.ts";
+import { inBackground } from "./edge/background.ts";
+import type { AppEnv } from "./edge/app-env.ts";
+import { json, problems } from "./edge/openapi.ts";
 import { machineJson, toJson as machineToJson } from "./machines/json.ts";
-import { ownerQuery } from "./machines/shapes.ts";
-import { actor } from "./owner.ts";
+import { actor } from "./edge/owner.ts";
 import { shown } from "./resources/answers.ts";
 import { resourceJson } from "./resources/json.ts";
+import { ownerQuery } from "./edge/schemas.ts";
 
 const all = z.object({ machines: z.array(machineJson), resources: z.array(resourceJson) });
 const route = createRoute({
@@ -38,7 +38,7 @@ export function tearDownRoute(app: OpenAPIHono<AppEnv>): void {
     c.set("outcome", "deleting");
     const named = {
       machines: machines.map((row) => machineToJson(row, scope.now())),
-      resources: await shown(scope.store, resources),
+      resources: await shown(scope.reads, resources),
     };
     return dryRun
       ? c.json({ ...named, dry_run: true as const }, 200)

@@ -3,14 +3,14 @@ import * as z from "zod";
 import { liveNetwork } from "../../lifecycle/find.ts";
 import { attachToNetwork } from "../../lifecycle/use-resource.ts";
 import { isLive } from "../../machine/machine.ts";
-import { keepAlive } from "../background.ts";
-import type { AppEnv } from "../app-env.ts";
-import { needsBody } from "../body.ts";
-import { json, problems } from "../openapi.ts";
-import { unwrap } from "../problem.ts";
-import { toJson } from "./json.ts";
+import { keepAlive } from "../edge/background.ts";
+import type { AppEnv } from "../edge/app-env.ts";
+import { needsBody } from "../edge/body.ts";
+import { json, problems } from "../edge/openapi.ts";
+import { unwrap } from "../edge/problem.ts";
+import { one, toJson } from "./json.ts";
 import { machineMeant, noSuchMachine } from "./owner.ts";
-import { one, ownerQuery, refParam } from "./shapes.ts";
+import { ownerQuery, refParam } from "../edge/schemas.ts";
 
 const attach = createRoute({
   method: "post",

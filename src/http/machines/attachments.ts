@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { MOST_ATTACHED, type Attachment } from "../../machine/attachment.ts";
 import { parseResourceRef, type ResourceKind, type ResourceSpec } from "../../machine/resource.ts";
-import { invalidField } from "../problem.ts";
+import { invalidField } from "../edge/problem.ts";
 import { firewallFields, firewallSpec, networkFields, networkSpec, sshKeySpec } from "../resources/specs.ts";
 import { refIn } from "../resources/owner.ts";
 

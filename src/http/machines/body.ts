@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { MachineOrder } from "../../lifecycle/order.ts";
 import { DEFAULT_IMAGE, TOKEN_RULE } from "../../machine/spec.ts";
-import { duration, providerWord } from "../schemas.ts";
+import { duration, providerWord } from "../edge/schemas.ts";
 import { attachmentFields, parseAttachments } from "./attachments.ts";
 
 const MOST_CHOICES = 6;

@@ -6,17 +6,16 @@ import { checkOrder } from "../../lifecycle/order.ts";
 import { waitWhileCreating } from "../../lifecycle/refresh.ts";
 import { checkName, idOf } from "../../machine/name.ts";
 import { silenceOf } from "../../reaper/health.ts";
-import type { Scope } from "../../invocation.ts";
-import { inBackground, keepAlive } from "../background.ts";
-import type { AppEnv } from "../app-env.ts";
-import { needsBody } from "../body.ts";
-import { json, problems } from "../openapi.ts";
-import { actor } from "../owner.ts";
-import { unwrap, validOf } from "../problem.ts";
-import { wait } from "../schemas.ts";
+import { inBackground, keepAlive } from "../edge/background.ts";
+import type { AppEnv, Scope } from "../edge/app-env.ts";
+import { needsBody } from "../edge/body.ts";
+import { json, problems } from "../edge/openapi.ts";
+import { actor } from "../edge/owner.ts";
+import { unwrap, validOf } from "../edge/problem.ts";
+import { ownerQuery, wait } from "../edge/schemas.ts";
 import { machineBody, orderOf, type MachineBody } from "./body.ts";
-import { candidate, candidateJson, machineJson, toJson } from "./json.ts";
-import { ownerQuery } from "./shapes.ts";
+import { candidate, candidateJson } from "../edge/candidates.ts";
+import { machineJson, toJson } from "./json.ts";
 
 const body = { content: { "application/json": { schema: machineBody } }, required: true };
 const query = ownerQuery.extend({ wait });
@@ -86,7 +85,7 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
  * over, with what it has left of the invocation.
  */
 async function sweepIfSilent(c: Context<AppEnv>, scope: Scope, work: Promise<unknown>): Promise<string | null> {
-  const reasons = await silenceOf(scope.store, scope.now());
+  const reasons = await silenceOf(scope.reads, scope.now());
   if (reasons.length === 0) return null;
   const sweep = async () => {
     await Promise.allSettled([work]);

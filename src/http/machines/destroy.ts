@@ -5,14 +5,13 @@ import { findMachine } from "../../lifecycle/find.ts";
 import { forbidName, releaseMachine } from "../../lifecycle/release.ts";
 import { isLive } from "../../machine/machine.ts";
 import { idOf } from "../../machine/name.ts";
-import { inBackground, keepAlive } from "../background.ts";
-import type { AppEnv } from "../app-env.ts";
-import { json, problems } from "../openapi.ts";
-import { actor } from "../owner.ts";
-import { unwrap } from "../problem.ts";
-import { duration, flag, labelSelector } from "../schemas.ts";
-import { machineJson, toJson } from "./json.ts";
-import { one, ownerQuery, refParam } from "./shapes.ts";
+import { inBackground, keepAlive } from "../edge/background.ts";
+import type { AppEnv } from "../edge/app-env.ts";
+import { json, problems } from "../edge/openapi.ts";
+import { actor } from "../edge/owner.ts";
+import { unwrap } from "../edge/problem.ts";
+import { duration, flag, labelSelector, ownerQuery, refParam } from "../edge/schemas.ts";
+import { machineJson, one, toJson } from "./json.ts";
 import { noSuchMachine } from "./owner.ts";
 
 const destroy = createRoute({

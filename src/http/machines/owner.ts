@@ -2,9 +2,9 @@ import type { Context } from "hono";
 import { findMachine } from "../../lifecycle/find.ts";
 import type { MachineRow } from "../../machine/machine.ts";
 import { idOf, type Ref } from "../../machine/name.ts";
-import type { AppEnv } from "../app-env.ts";
-import { actor } from "../owner.ts";
-import { HttpProblem } from "../problem.ts";
+import type { AppEnv } from "../edge/app-env.ts";
+import { actor } from "../edge/owner.ts";
+import { HttpProblem } from "../edge/problem.ts";
 
 /** The machine that a call is about, which from here on the log names; else `not_found`. */
 export async function machineMeant(c: Context<AppEnv>, ref: Ref, owner: string | undefined): Promise<MachineRow> {

@@ -1,11 +1,10 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { refreshCreating, refreshJoining, waitWhileCreating } from "../../lifecycle/refresh.ts";
-import type { AppEnv } from "../app-env.ts";
-import { json, problems } from "../openapi.ts";
-import { listedOwner } from "../owner.ts";
-import { labelSelector, metaOf, paging, statuses, wait } from "../schemas.ts";
-import { toJson } from "./json.ts";
-import { many, one, ownerQuery, refParam } from "./shapes.ts";
+import type { AppEnv } from "../edge/app-env.ts";
+import { json, problems } from "../edge/openapi.ts";
+import { listedOwner } from "../edge/owner.ts";
+import { labelSelector, metaOf, ownerQuery, paging, refParam, statuses, wait } from "../edge/schemas.ts";
+import { many, one, toJson } from "./json.ts";
 import { machineMeant } from "./owner.ts";
 
 const list = createRoute({
@@ -29,7 +28,7 @@ export function readRoutes(app: OpenAPIHono<AppEnv>): void {
     const scope = c.get("scope");
     const { page, per_page: perPage, label_selector: labels, status, owner: asked } = c.req.valid("query");
     const owner = listedOwner(c, asked);
-    const { rows, total } = await scope.store.machines.list({ owner, statuses: status, labels, page, perPage });
+    const { rows, total } = await scope.reads.machines.list({ owner, statuses: status, labels, page, perPage });
     const fresh = await refreshCreating(scope, rows);
     const now = scope.now();
     return c.json({ machines: fresh.map((row) => toJson(row, now)), meta: metaOf(page, perPage, total) }, 200);

@@ -1,14 +1,13 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { renewMachine } from "../../lifecycle/renew.ts";
-import { keepAlive } from "../background.ts";
-import type { AppEnv } from "../app-env.ts";
-import { needsBody } from "../body.ts";
-import { json, problems } from "../openapi.ts";
-import { unwrap } from "../problem.ts";
-import { duration } from "../schemas.ts";
-import { toJson } from "./json.ts";
-import { one, ownerQuery, refParam } from "./shapes.ts";
+import { keepAlive } from "../edge/background.ts";
+import type { AppEnv } from "../edge/app-env.ts";
+import { needsBody } from "../edge/body.ts";
+import { json, problems } from "../edge/openapi.ts";
+import { unwrap } from "../edge/problem.ts";
+import { duration, ownerQuery, refParam } from "../edge/schemas.ts";
+import { one, toJson } from "./json.ts";
 import { machineMeant } from "./owner.ts";
 
 const renew = createRoute({

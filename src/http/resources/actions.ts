@@ -6,16 +6,16 @@ import type { Outcome } from "../../lifecycle/refusal.ts";
 import { addRoute, applyFirewall, removeFirewall } from "../../lifecycle/use-resource.ts";
 import type { MachineRow } from "../../machine/machine.ts";
 import { isLiveResource, type ResourceKind, type ResourceRow } from "../../machine/resource.ts";
-import { keepAlive } from "../background.ts";
-import type { AppEnv } from "../app-env.ts";
-import { needsBody } from "../body.ts";
-import { ownerQuery } from "../machines/shapes.ts";
-import { json, problems } from "../openapi.ts";
-import { actor } from "../owner.ts";
-import { unwrap } from "../problem.ts";
+import { keepAlive } from "../edge/background.ts";
+import type { AppEnv } from "../edge/app-env.ts";
+import { needsBody } from "../edge/body.ts";
+import { json, problems } from "../edge/openapi.ts";
+import { actor } from "../edge/owner.ts";
+import { unwrap } from "../edge/problem.ts";
 import { oneOf, PLURALS } from "./json.ts";
 import { wrapped } from "./answers.ts";
 import { noSuch, refIn } from "./owner.ts";
+import { ownerQuery } from "../edge/schemas.ts";
 
 /** Each is two calls of its own to the provider. */
 const MOST_MACHINES = 10;

@@ -1,6 +1,6 @@
 import { parseResourceRef, type ResourceKind } from "../../machine/resource.ts";
 import type { Ref } from "../../machine/name.ts";
-import { HttpProblem, validOf } from "../problem.ts";
+import { HttpProblem, validOf } from "../edge/problem.ts";
 import { PLURALS } from "./json.ts";
 
 /** Reads `{name or id}` of one kind, as a caller put it into `field`. */

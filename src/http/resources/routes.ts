@@ -7,12 +7,11 @@ import * as z from "zod";
 import { deleteResource } from "../../lifecycle/delete-resource.ts";
 import { findResource } from "../../lifecycle/find.ts";
 import { isLiveResource, RESOURCE_KINDS, resourceStatus, type ResourceKind } from "../../machine/resource.ts";
-import { keepAlive } from "../background.ts";
-import type { AppEnv } from "../app-env.ts";
-import { actor, listedOwner } from "../owner.ts";
-import { ownerQuery } from "../machines/shapes.ts";
-import { json, problems } from "../openapi.ts";
-import { metaOf, paging } from "../schemas.ts";
+import { keepAlive } from "../edge/background.ts";
+import type { AppEnv } from "../edge/app-env.ts";
+import { actor, listedOwner } from "../edge/owner.ts";
+import { json, problems } from "../edge/openapi.ts";
+import { metaOf, ownerQuery, paging } from "../edge/schemas.ts";
 import { actionRoutes } from "./actions.ts";
 import { shown, wrapped } from "./answers.ts";
 import { createResourceRoutes } from "./create.ts";
@@ -59,11 +58,11 @@ function routesOf(app: OpenAPIHono<AppEnv>, kind: ResourceKind): void {
   });
 
   app.openapi(list, async (c) => {
-    const { store } = c.get("scope");
+    const { reads } = c.get("scope");
     const { page, per_page: perPage, owner: asked } = c.req.valid("query");
     const owner = listedOwner(c, asked);
-    const { rows, total } = await store.resources.list(kind, owner, page, perPage);
-    return c.json({ [PLURALS[kind]]: await shown(store, rows), meta: metaOf(page, perPage, total) }, 200);
+    const { rows, total } = await reads.resources.list(kind, owner, page, perPage);
+    return c.json({ [PLURALS[kind]]: await shown(reads, rows), meta: metaOf(page, perPage, total) }, 200);
   });
 
   app.openapi(get, async (c) => {

@@ -3,7 +3,7 @@ import { checkFirewall, type FirewallRule } from "../../machine/firewall.ts";
 import { checkIpRange } from "../../machine/network.ts";
 import type { ResourceSpec } from "../../machine/resource.ts";
 import { parsePublicKey } from "../../machine/ssh-key.ts";
-import { invalidField, validOf } from "../problem.ts";
+import { invalidField, validOf } from "../edge/problem.ts";
 
 /** What kinds of resource are asked for with, beside a name and a length of life. Hetzner's fields, as far as they apply. */
 const cidrs = z.array(z.string()).optional();

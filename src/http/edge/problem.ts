@@ -1,6 +1,6 @@
-import type { Outcome, RefusalCode, Refusal } from "../lifecycle/refusal.ts";
-import type { Checked } from "../machine/validation.ts";
-import { candidateJson } from "./machines/json.ts";
+import type { Outcome, RefusalCode, Refusal } from "../../lifecycle/refusal.ts";
+import type { Checked } from "../../machine/validation.ts";
+import { candidateJson } from "./candidates.ts";
 
 /** Every code that an error answer can carry, with its status. Codes are stable; sentences are not. */
 const STATUS = {

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { actingFor, type Principal } from "../auth/principal.ts";
+import { actingFor, type Principal } from "../../auth/principal.ts";
 import type { AppEnv } from "./app-env.ts";
 import { HttpProblem } from "./problem.ts";
 
