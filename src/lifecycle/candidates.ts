@@ -18,7 +18,7 @@ export const triedCandidate = (
 /** So long a pair that had no room is tried after the others. */
 export const COOL_DOWN_MS = 5 * 60_000;
 /** Of an architecture so many types are tried in a region. */
-export const TYPES_BY_ARCH = 3;
+const TYPES_BY_ARCH = 3;
 
 /** So many are tried in one call; the next begins with those that are not cooling down. */
 export const MOST_TRIED = 8;

@@ -18,8 +18,8 @@ export interface Doomed {
 }
 
 /**
- * Destroys one owner's machines that carry these labels, of which one must be named. The word is written down for all of them at once.
- * A dry run names them and changes nothing.
+ * Destroys one owner's machines that carry these labels, at least one of which must be named. The word is written down for all of
+ * them at once. A dry run names them and changes nothing.
  */
 export async function destroyMany(
   context: RequestContext,

@@ -10,8 +10,8 @@ const INSTALLATION_CHANGED: Refusal = {
 };
 
 /**
- * The installation to make things under, if this database may serve it. It remembers the first that it served; another may only take over what
- * it names as its previous ones, because machines under an unnamed one would be forgotten. Called before each create.
+ * The installation to make things under, if this database may serve it. It remembers the first that it served; another may only take
+ * over what it names as its previous ones, because machines under an unnamed one would be forgotten. Called before each create.
  */
 export async function claimInstallation({
   store: { settings },

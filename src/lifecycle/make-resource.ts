@@ -14,8 +14,8 @@ export interface CreatedResource {
 }
 
 /**
- * Makes at the provider what a row stands for, and writes down what came of it. `resumed`: an earlier try may have had an effect that
- * nobody saw.
+ * Makes at the provider what a row stands for, and writes down what came of it. `resumed`: an earlier try may have had an effect
+ * that nobody saw.
  */
 export function makeResource(context: Context, row: NewResource, resumed: boolean): Promise<Outcome<CreatedResource>> {
   const { resources } = context.store;

@@ -10,8 +10,8 @@ import { keepOnFailure } from "./renew.ts";
 const LONGEST_TOMBSTONE_MS = 86_400_000;
 
 /**
- * Forbids a name for as long as `tombstone`, as `10m`, says, whether or not a machine has it. To be called before the look at the machine: a
- * create that comes in between is then forbidden, or is seen by that look.
+ * Forbids a name for as long as `tombstone` says (`10m`), whether or not a machine has it. To be called before the look at the
+ * machine: a create that comes in between is then forbidden, or is seen by that look.
  */
 export async function forbidName(
   { store, now }: Pick<Context, "store" | "now">,

@@ -8,8 +8,8 @@ import { breaksRule, done, IDENTITY_MISMATCH, refused, type Outcome, type Refusa
 import type { Context, RequestContext } from "./context.ts";
 
 /**
- * Moves a lease's end to `ttl`, as `30m`, from now, never earlier than it is and never past `max_until`. The row decides, in one guarded
- * statement; then the label follows, which the sweep repeats until it has. Of a renewal and the end exactly one wins.
+ * Moves a lease's end to `ttl` (`30m`) from now, never earlier than it is and never past `max_until`. The row decides, in one
+ * guarded statement; then the label follows, which the sweep repeats until it has. Of a renewal and the end exactly one wins.
  */
 export async function renewMachine(
   context: RequestContext,
