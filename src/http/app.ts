@@ -61,6 +61,12 @@ export function createApp(host: Host): OpenAPIHono<AppEnv> {
   tokenRoutes(app);
   refuseOtherMethods(app);
 
+  answerErrors(app, host);
+  return app;
+}
+
+/** Answers problem details for what no route answers, and for whatever is thrown on the way. */
+function answerErrors(app: OpenAPIHono<AppEnv>, host: Host): void {
   app.notFound((c) => {
     c.set("outcome", "not_found");
     const problem = new HttpProblem("not_found", {
@@ -78,7 +84,6 @@ export function createApp(host: Host): OpenAPIHono<AppEnv> {
     }
     return problemResponse(problem, c.get("requestId"));
   });
-  return app;
 }
 
 /** Gives the request an id, and tells of it when it has been answered. */

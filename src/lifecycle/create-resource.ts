@@ -2,6 +2,7 @@ import type { Principal } from "../auth/principal.ts";
 import { checkLife } from "../machine/lease.ts";
 import { checkName, providerName } from "../machine/name.ts";
 import { isLiveResource, type ResourceKind, type ResourceRow, type ResourceSpec } from "../machine/resource.ts";
+import { valid } from "../machine/validation.ts";
 import { specText } from "../store/resource-row.ts";
 import type { NewResource } from "../store/resources.ts";
 import type { RequestContext } from "./context.ts";
@@ -33,11 +34,11 @@ export async function createResource(
   const { maxAgeMs, defaultTtlMs } = context.rules;
   const named = checkName(name);
   if (!named.ok) return breaksRule(named.problem);
-  const life = checkLife("ttl", ttl, maxAgeMs);
+  const life = ttl === undefined ? valid(defaultTtlMs) : checkLife("ttl", ttl, maxAgeMs);
   if (!life.ok) return breaksRule(life.problem);
   const installation = await claimInstallation(context);
   if (!installation.ok) return installation;
-  return ensureResource(context, { owner, name, spec, ttlMs: life.value ?? defaultTtlMs, machineUid: null });
+  return ensureResource(context, { owner, name, spec, ttlMs: life.value, machineUid: null });
 }
 
 /** One to be made, for itself or with a machine. */

@@ -49,9 +49,9 @@ export function checkOrder(order: MachineOrder, { maxAgeMs }: Pick<LendingRules,
   if (!counted.ok) return counted;
   const request = checkRequest(requestOf(order), attachments);
   if (!request.ok) return request;
-  const ttl = checkLife("ttl", order.ttl, maxAgeMs);
+  const ttl = checkIfSaid("ttl", order.ttl, maxAgeMs);
   if (!ttl.ok) return ttl;
-  const kept = checkLife("keep_on_failure", order.keepOnFailure, maxAgeMs);
+  const kept = checkIfSaid("keep_on_failure", order.keepOnFailure, maxAgeMs);
   if (!kept.ok) return kept;
   return valid({ request: request.value, attachments, ttlMs: ttl.value, keepOnFailureMs: kept.value });
 }
@@ -67,6 +67,9 @@ function checkNumber(attachments: readonly Attachment[]): Checked<readonly Attac
     ? valid(attachments)
     : invalid(beyond.field, `must be left out: a machine takes at most ${MOST_ATTACHED[beyond.kind]} of them`);
 }
+
+const checkIfSaid = (field: string, text: string | undefined, maxAgeMs: number): Checked<number | null> =>
+  text === undefined ? valid(null) : checkLife(field, text, maxAgeMs);
 
 const requestOf = ({ image, cloudInit, labels, enableIpv4, enableIpv6 }: MachineOrder): MachineRequest => ({
   image: typeof image === "object" ? image.labelSelector.trim() : String(image ?? DEFAULT_IMAGE),

@@ -19,7 +19,7 @@ export async function renewMachine(
   const life = checkLife("ttl", ttl, context.rules.maxAgeMs);
   if (!life.ok) return breaksRule(life.problem);
   const now = context.now();
-  const until = now + (life.value ?? 0);
+  const until = now + life.value;
   if (until > row.maxUntil) {
     const longest = formatDuration(Math.max(0, Math.floor((row.maxUntil - now) / 1000) * 1000));
     const rule = `must be at most ${longest}: this machine may live until ${new Date(row.maxUntil).toISOString()}`;

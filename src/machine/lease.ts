@@ -7,9 +7,8 @@ import { invalid, valid, type Checked } from "./validation.ts";
 
 const SHORTEST = "60s";
 
-/** A length of life that a caller asks for in `field`, in milliseconds; null where it asks for none. */
-export function checkLife(field: string, text: string | undefined, maxAgeMs: number): Checked<number | null> {
-  if (text === undefined) return valid(null);
+/** A length of life that a caller asks for in `field`, as `30m`; answers milliseconds. */
+export function checkLife(field: string, text: string, maxAgeMs: number): Checked<number> {
   const length = parseDuration(text);
   if (length === null) return invalid(field, DURATION_RULE);
   if (length < (parseDuration(SHORTEST) ?? 0)) return invalid(field, `must be at least ${SHORTEST}`);

@@ -9,7 +9,7 @@ import { needsBody } from "../edge/body.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { unwrap } from "../edge/problem.ts";
 import { one, toJson } from "./json.ts";
-import { machineMeant, noSuchMachine } from "./owner.ts";
+import { machineMeant, noSuchMachine } from "./meant.ts";
 import { ownerQuery, refParam } from "../edge/schemas.ts";
 
 const attach = createRoute({

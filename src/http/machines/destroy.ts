@@ -12,7 +12,7 @@ import { actor } from "../edge/owner.ts";
 import { unwrap } from "../edge/problem.ts";
 import { duration, flag, labelSelector, ownerQuery, refParam } from "../edge/schemas.ts";
 import { machineJson, one, toJson } from "./json.ts";
-import { noSuchMachine } from "./owner.ts";
+import { noSuchMachine } from "./meant.ts";
 
 const destroy = createRoute({
   method: "delete",

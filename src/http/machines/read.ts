@@ -5,7 +5,7 @@ import { json, problems } from "../edge/openapi.ts";
 import { listedOwner } from "../edge/owner.ts";
 import { labelSelector, metaOf, ownerQuery, paging, refParam, statuses, wait } from "../edge/schemas.ts";
 import { many, one, toJson } from "./json.ts";
-import { machineMeant } from "./owner.ts";
+import { machineMeant } from "./meant.ts";
 
 const list = createRoute({
   method: "get",

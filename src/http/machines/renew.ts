@@ -8,7 +8,7 @@ import { json, problems } from "../edge/openapi.ts";
 import { unwrap } from "../edge/problem.ts";
 import { duration, ownerQuery, refParam } from "../edge/schemas.ts";
 import { one, toJson } from "./json.ts";
-import { machineMeant } from "./owner.ts";
+import { machineMeant } from "./meant.ts";
 
 const renew = createRoute({
   method: "post",

@@ -1,7 +1,7 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import * as z from "zod";
-import { findResource, liveMachines } from "../../lifecycle/find.ts";
+import { liveMachines } from "../../lifecycle/find.ts";
 import type { Outcome } from "../../lifecycle/refusal.ts";
 import { addRoute, applyFirewall, removeFirewall } from "../../lifecycle/use-resource.ts";
 import type { MachineRow } from "../../machine/machine.ts";
@@ -10,11 +10,10 @@ import { keepAlive } from "../edge/background.ts";
 import type { AppEnv } from "../edge/app-env.ts";
 import { needsBody } from "../edge/body.ts";
 import { json, problems } from "../edge/openapi.ts";
-import { actor } from "../edge/owner.ts";
 import { unwrap } from "../edge/problem.ts";
 import { oneOf, PLURALS } from "./json.ts";
 import { wrapped } from "./answers.ts";
-import { noSuch, refIn } from "./owner.ts";
+import { noSuch, resourceMeant } from "./meant.ts";
 import { ownerQuery } from "../edge/schemas.ts";
 
 /** Each is two calls of its own to the provider. */
@@ -46,29 +45,24 @@ const route = actionRoute(
 /** `apply_to_resources` and `remove_from_resources` of firewalls, `add_route` of networks. */
 export function actionRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(apply, async (c) => {
-    const row = await meant(c, "firewall", c.req.valid("param").ref, c.req.valid("query").owner);
+    const row = await liveOne(c, "firewall", c.req.valid("param").ref, c.req.valid("query").owner);
     const users = await usersIn(c, row, c.req.valid("json").machines);
     return answer(c, row, applyFirewall(c.get("scope"), row, users));
   });
   app.openapi(remove, async (c) => {
-    const row = await meant(c, "firewall", c.req.valid("param").ref, c.req.valid("query").owner);
+    const row = await liveOne(c, "firewall", c.req.valid("param").ref, c.req.valid("query").owner);
     const users = await usersIn(c, row, c.req.valid("json").machines);
     return answer(c, row, removeFirewall(c.get("scope"), row, users));
   });
   app.openapi(route, async (c) => {
-    const row = await meant(c, "network", c.req.valid("param").ref, c.req.valid("query").owner);
+    const row = await liveOne(c, "network", c.req.valid("param").ref, c.req.valid("query").owner);
     return answer(c, row, addRoute(c.get("scope"), row, c.req.valid("json")));
   });
 }
 
-async function meant(
-  c: Context<AppEnv>,
-  kind: ResourceKind,
-  text: string,
-  owner: string | undefined,
-): Promise<ResourceRow> {
-  const row = await findResource(c.get("scope"), actor(c, owner), kind, refIn(kind, text, "ref"));
-  if (row === null || !isLiveResource(row)) throw noSuch(kind);
+async function liveOne(c: Context<AppEnv>, kind: ResourceKind, text: string, owner: string | undefined) {
+  const row = await resourceMeant(c, kind, text, owner);
+  if (!isLiveResource(row)) throw noSuch(kind);
   return row;
 }
 

@@ -16,7 +16,7 @@ import { actionRoutes } from "./actions.ts";
 import { shown, wrapped } from "./answers.ts";
 import { createResourceRoutes } from "./create.ts";
 import { manyOf, oneOf, PLURALS } from "./json.ts";
-import { noSuch, refIn } from "./owner.ts";
+import { noSuch, refIn, resourceMeant } from "./meant.ts";
 
 const WORDS: Readonly<Record<ResourceKind, string>> = { firewall: "firewall", network: "network", ssh_key: "SSH key" };
 const params = z.object({ ref: z.string() });
@@ -66,11 +66,8 @@ function routesOf(app: OpenAPIHono<AppEnv>, kind: ResourceKind): void {
   });
 
   app.openapi(get, async (c) => {
-    const scope = c.get("scope");
-    const ref = refIn(kind, c.req.valid("param").ref, "ref");
-    const row = await findResource(scope, actor(c, c.req.valid("query").owner), kind, ref);
-    if (row === null) throw noSuch(kind);
-    return c.json(await wrapped(scope, row), 200);
+    const row = await resourceMeant(c, kind, c.req.valid("param").ref, c.req.valid("query").owner);
+    return c.json(await wrapped(c.get("scope"), row), 200);
   });
 
   app.openapi(remove, async (c) => {
