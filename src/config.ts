@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { isLabelValue } from "./machine/labels.ts";
 import { DURATION_RULE, formatDuration, parseDuration } from "./machine/duration.ts";
+import { Misconfigured } from "./machine/misconfigured.ts";
 
 /** What a sweep needs. It runs even where the rest cannot be read: a typing error must not keep machines alive. */
 export interface SweepConfig {
@@ -21,19 +22,6 @@ export interface Config extends SweepConfig {
   readonly defaultTtlMs: number;
   readonly creates: boolean;
   readonly authEpoch: string;
-}
-
-/** A setting that cannot be used. Answered as `503 misconfigured`: the key and the rule, never the value. */
-export class Misconfigured extends Error {
-  override readonly name = "Misconfigured";
-  readonly key: string;
-  readonly rule: string;
-
-  constructor(key: string, rule: string) {
-    super(`${key} ${rule}`);
-    this.key = key;
-    this.rule = rule;
-  }
 }
 
 const LONGEST_MS = 30 * 86_400_000;

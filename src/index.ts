@@ -4,7 +4,7 @@
  */
 import { readSweepConfig } from "./config.ts";
 import { createApp } from "./http/app.ts";
-import { openInvocation, openSweep, runSweep } from "./invocation.ts";
+import { hostOf, openInvocation, openSweep, runSweep } from "./invocation.ts";
 import { consoleLog } from "./log.ts";
 import { createProviders } from "./providers.ts";
 import type { Runtime } from "./runtime.ts";
@@ -19,7 +19,7 @@ const runtime: Runtime = {
   log: consoleLog,
 };
 const openProvider = createProviders();
-const app = createApp(runtime, openProvider);
+const app = createApp(hostOf(runtime, openProvider));
 
 export default {
   fetch: (request, env, ctx) => app.fetch(request, env, ctx),

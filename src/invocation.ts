@@ -1,6 +1,7 @@
 import { sha256Hex } from "./auth/hash.ts";
-import type { Config, SweepConfig } from "./config.ts";
-import type { Context, RequestContext } from "./lifecycle/context.ts";
+import { readConfig, type Config, type SweepConfig } from "./config.ts";
+import type { Host, Scope } from "./http/edge/app-env.ts";
+import type { Context } from "./lifecycle/context.ts";
 import type { createProviders } from "./providers.ts";
 import type { Meter } from "./reaper/budget.ts";
 import type { SweepContext } from "./reaper/context.ts";
@@ -45,31 +46,36 @@ function fingerprint({ hcloudToken }: SweepConfig): () => Promise<string> {
   return () => (known ??= sha256Hex(hcloudToken).then((hash) => hash.slice(0, 16)));
 }
 
-/** What one request works with. */
-export interface Scope extends RequestContext {
-  readonly runtime: Runtime;
-  readonly config: Config;
-  readonly meter: Meter;
-  /** Runs a sweep within this invocation, on its meter; null when another is running. */
-  readonly sweep: (order: SweepOrder) => Promise<SweepReport | null>;
-}
+/** What `http/` runs on: each request is an invocation of its own. */
+export const hostOf = (runtime: Runtime, openProvider: ReturnType<typeof createProviders>): Host => ({
+  now: runtime.now,
+  newUid: runtime.newUid,
+  log: runtime.log,
+  openRequest: (env, requestId) =>
+    openRequest(openInvocation(runtime, openProvider, env.DB), readConfig(env), requestId),
+  openHealth: (env) => ({
+    reads: openInvocation(runtime, openProvider, env.DB).openStore({ readOnly: true }),
+    installations: () => readConfig(env).installations,
+  }),
+});
 
-/** Opens what a request works with. */
-export function openRequest(invocation: Invocation, config: Config, requestId: string): Scope {
+function openRequest(invocation: Invocation, config: Config, requestId: string): Scope {
   const { runtime, meter } = invocation;
   const { installations, maxAgeMs, graceMs, launchDeadlineMs, defaultTtlMs, creates } = config;
   return {
     ...invocation.openProvider(config),
     store: invocation.openStore(),
+    reads: invocation.openStore({ readOnly: true }),
+    rules: { installations, maxAgeMs, graceMs, launchDeadlineMs, defaultTtlMs, creates },
+    requestId,
+    auth: { adminToken: config.adminToken, authEpoch: config.authEpoch },
+    meter,
     now: runtime.now,
     newUid: runtime.newUid,
+    randomBytes: runtime.randomBytes,
     sleep: runtime.sleep,
-    requestId,
-    runtime,
-    config,
-    meter,
+    log: runtime.log,
     sweep: (order) => runSweep(runtime, openSweep(invocation, config, runtime.now()), order),
-    rules: { installations, maxAgeMs, graceMs, launchDeadlineMs, defaultTtlMs, creates },
   };
 }
 

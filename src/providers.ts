@@ -1,9 +1,10 @@
-import { Misconfigured, type SweepConfig } from "./config.ts";
+import type { SweepConfig } from "./config.ts";
 import type { Provider } from "./driver/capabilities.ts";
 import type { Account } from "./driver/hetzner/account.ts";
 import { createHetznerCapabilities } from "./driver/hetzner/capabilities.ts";
 import { createHetznerDriver } from "./driver/hetzner/hetzner.ts";
 import { createMemoryDriver, createMemoryCapabilities, emptyCloud } from "./driver/memory.ts";
+import { Misconfigured } from "./machine/misconfigured.ts";
 
 /** What a cloud is opened with. */
 export interface ProviderWorld {

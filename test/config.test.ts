@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Misconfigured, readConfig, readSweepConfig, type Config } from "../src/config.ts";
+import { readConfig, readSweepConfig, type Config } from "../src/config.ts";
+import { Misconfigured } from "../src/machine/misconfigured.ts";
 import { createProviders } from "../src/providers.ts";
 import { DAY, HOUR, MINUTE } from "./machine/fixtures.ts";
 

@@ -5,9 +5,10 @@ import { readSweepConfig } from "../src/config.ts";
 import { createProviders } from "../src/providers.ts";
 import { createApp } from "../src/http/app.ts";
 import { machineJson } from "../src/http/machines/json.ts";
+import type { RequestContext } from "../src/lifecycle/context.ts";
 import type { LogEvent } from "../src/log.ts";
 import { openStore } from "../src/store/store.ts";
-import { openInvocation, openSweep, runSweep } from "../src/invocation.ts";
+import { hostOf, openInvocation, openSweep, runSweep } from "../src/invocation.ts";
 import type { Runtime } from "../src/runtime.ts";
 import { createDrivenSimulator } from "./driven-simulator.ts";
 
@@ -47,7 +48,8 @@ export function createMayfly(settings: Record<string, string> = {}) {
     },
     fetch: (input, init) => simulator.fetch(new Request(input, init)),
   };
-  const app = createApp(runtime, openProvider);
+  const host = hostOf(runtime, openProvider);
+  const app = createApp(host);
   const bindings: Env = Object.assign({}, env, settings);
 
   /** Sends a request as a caller would; text goes out as it is, anything else as JSON. `token` null = none. */
@@ -88,6 +90,8 @@ export function createMayfly(settings: Record<string, string> = {}) {
       const { body } = await send("POST", "/v1/tokens", { owner });
       return z.object({ token: z.object({ secret: z.string() }) }).parse(body).token.secret;
     },
+    /** What use cases work with, for whoever calls them without HTTP. */
+    context: (): RequestContext => host.openRequest(bindings, "without-http"),
     /** One sweep, as cron starts it, at `at`; null while another one runs. */
     tick: (at = now, dryRun = false) =>
       runSweep(runtime, openSweep(openInvocation(runtime, openProvider, bindings.DB), readSweepConfig(bindings), at), {

@@ -7,10 +7,10 @@ export const LENDING: readonly Mutant[] = [
     broken: "the provider is asked first, and the row is written once it has answered",
     promise: "I5",
     file: "src/lifecycle/create.ts",
-    find: "if (await store.machines.insert(row, now + TRY_MS, command.requestId)) return attempt(deps, row, command, false);",
+    find: "if (await store.machines.insert(row, now + TRY_MS, context.requestId)) return attempt(context, row, plan, false);",
     replace:
       "const machines = { ...store.machines, choose: async () => true };\n" +
-      "    return attempt({ ...deps, store: { ...store, machines } }, row, command, false);",
+      "    return attempt({ ...context, store: { ...store, machines } }, row, plan, false);",
     caughtBy: ["test/lifecycle/settling.test.ts"],
   },
   {
@@ -18,8 +18,8 @@ export const LENDING: readonly Mutant[] = [
     broken: "a create whose outcome is unknown ends its row as failed",
     promise: "I4",
     file: "src/lifecycle/attempt.ts",
-    find: "return !resumed && !ambiguous && NOTHING_MADE.has(code);",
-    replace: "return NOTHING_MADE.has(code) || ambiguous || resumed;",
+    find: "return !resumed && !error.ambiguous && saysNothingMade(error);",
+    replace: "return saysNothingMade(error) || error.ambiguous || resumed;",
     caughtBy: ["test/lifecycle/create.test.ts"],
   },
   {
@@ -27,8 +27,8 @@ export const LENDING: readonly Mutant[] = [
     broken: "a DELETE that comes while the create is under way does not end what lands",
     promise: "I1",
     file: "src/lifecycle/record.ts",
-    find: 'if (current !== null && isLive(current) && current.phase !== "destroying") return done(current, false);',
-    replace: "if (current !== null) return done(current, false);",
+    find: 'if (current !== null && isLive(current) && current.phase !== "destroying") return known(current);',
+    replace: "if (current !== null) return known(current);",
     caughtBy: ["test/lifecycle/destroy.test.ts"],
   },
   {

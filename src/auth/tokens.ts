@@ -16,23 +16,32 @@ export interface Minted {
   readonly secret: string;
 }
 
+/** What minting and revoking work with. */
+interface Minting {
+  readonly store: Pick<Store, "tokens">;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly newUid: () => string;
+}
+
 /** Mints a token for a named owner. `randomBytes` must be 32 of them, unpredictable. */
 export async function mintToken(
-  { tokens }: Pick<Store, "tokens">,
-  order: { owner: string; lifeMs: number; now: number; id: string; randomBytes: Uint8Array; authEpoch: string },
+  { store, now, newUid }: Minting,
+  order: { owner: string; lifeMs: number; randomBytes: Uint8Array; authEpoch: string },
 ): Promise<Minted> {
   const secret = `mft_${order.randomBytes.toBase64({ alphabet: "base64url", omitPadding: true })}`;
+  const createdAt = now();
   const token = {
-    id: `tok_${order.id}`,
+    id: `tok_${newUid()}`,
     owner: `tok.${order.owner}`,
-    createdAt: order.now,
-    expiresAt: order.now + order.lifeMs,
+    createdAt,
+    expiresAt: createdAt + order.lifeMs,
     revokedAt: null,
   };
-  await tokens.insert({ ...token, secretSha256: await sha256Hex(secret), authEpoch: order.authEpoch });
+  await store.tokens.insert({ ...token, secretSha256: await sha256Hex(secret), authEpoch: order.authEpoch });
   return { token, secret };
 }
 
 /** Ends a token for good; a second time changes nothing. Null when there is none of this id. */
-export const revokeToken = ({ tokens }: Pick<Store, "tokens">, id: string, now: number): Promise<TokenRow | null> =>
-  tokens.revoke(id, now);
+export const revokeToken = ({ store, now }: Omit<Minting, "newUid">, id: string): Promise<TokenRow | null> =>
+  store.tokens.revoke(id, now());

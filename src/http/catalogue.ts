@@ -2,10 +2,10 @@ import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { priceOf, readCatalogue } from "../lifecycle/catalogue.ts";
 import { orderable } from "../machine/server-type.ts";
-import type { AppEnv } from "./app-env.ts";
-import { json, problems } from "./openapi.ts";
-import { problemOf } from "./problem.ts";
-import { providerWord } from "./schemas.ts";
+import type { AppEnv } from "./edge/app-env.ts";
+import { json, problems } from "./edge/openapi.ts";
+import { unwrap } from "./edge/problem.ts";
+import { providerWord } from "./edge/schemas.ts";
 
 const serverTypeJson = z.object({
   name: z.string(),
@@ -51,9 +51,7 @@ export function catalogueRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(serverTypes, async (c) => {
     const scope = c.get("scope");
     const { region = null, arch = null } = c.req.valid("query");
-    const result = await readCatalogue(scope, scope.config.provider);
-    if (!result.ok) throw problemOf(result.refusal);
-    const { serverTypes: types, fetchedAt } = result.catalogue;
+    const { serverTypes: types, fetchedAt } = unwrap(await readCatalogue(scope));
     const shown = orderable(types, scope.now(), { region, arch }).map((one) => ({
       name: one.name,
       region: one.region,
@@ -67,8 +65,7 @@ export function catalogueRoutes(app: OpenAPIHono<AppEnv>): void {
 
   app.openapi(pricing, async (c) => {
     const { region, server_type: serverType } = c.req.valid("query");
-    const result = await priceOf(c.get("scope"), region, serverType);
-    if (!result.ok) throw problemOf(result.refusal);
-    return c.json({ pricing: { region, server_type: serverType, price_eur_per_hour: result.priceEurPerHour } }, 200);
+    const price = unwrap(await priceOf(c.get("scope"), region, serverType));
+    return c.json({ pricing: { region, server_type: serverType, price_eur_per_hour: price } }, 200);
   });
 }

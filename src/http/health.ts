@@ -1,13 +1,11 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
-import { Misconfigured, readConfig } from "../config.ts";
-import { INSTALLATION_CHANGED } from "../lifecycle/installation.ts";
+import { Misconfigured } from "../machine/misconfigured.ts";
 import { healthOf } from "../reaper/health.ts";
 import { StoreError } from "../store/db.ts";
-import { openStore } from "../store/store.ts";
-import { json } from "./openapi.ts";
-import type { AppEnv } from "./app-env.ts";
-import type { Runtime } from "../runtime.ts";
+import { json } from "./edge/openapi.ts";
+import { INSTALLATION_CHANGED } from "./edge/problem.ts";
+import type { AppEnv, Host } from "./edge/app-env.ts";
 
 const healthJson = z.object({
   status: z.enum(["green", "red"]),
@@ -23,9 +21,9 @@ const route = createRoute({
 });
 
 /** `GET /healthz`: 200 while the reaper is seen to be alive, else 503 with the reasons. Needs no token and names nobody. */
-export function healthRoute(app: OpenAPIHono<AppEnv>, runtime: Runtime): void {
+export function healthRoute(app: OpenAPIHono<AppEnv>, host: Host): void {
   app.openapi(route, async (c) => {
-    const { reasons, lastGoodSweepAt } = await examine(c.env, runtime);
+    const { reasons, lastGoodSweepAt } = await examine(host, c.env);
     const isGreen = reasons.length === 0;
     return c.json(
       {
@@ -39,17 +37,17 @@ export function healthRoute(app: OpenAPIHono<AppEnv>, runtime: Runtime): void {
   });
 }
 
-async function examine(env: Env, runtime: Runtime) {
+async function examine(host: Host, env: Env) {
+  const { reads, installations } = host.openHealth(env);
   const reasons: string[] = [];
   let lastGoodSweepAt: number | null = null;
   try {
-    const store = openStore(env.DB, () => {});
-    const health = await healthOf(store, runtime.now());
+    const health = await healthOf(reads, host.now());
     reasons.push(...health.reasons);
     lastGoodSweepAt = health.lastGoodSweepAt;
-    const { installations } = readConfig(env);
-    const known = await store.settings.installation();
-    if (known !== null && !installations.includes(known)) reasons.push(INSTALLATION_CHANGED.message);
+    const named = installations();
+    const known = await reads.settings.installation();
+    if (known !== null && !named.includes(known)) reasons.push(INSTALLATION_CHANGED);
   } catch (error) {
     if (error instanceof Misconfigured) reasons.push(`the setting ${error.key} ${error.rule}`);
     else if (error instanceof StoreError) reasons.push(error.hint);

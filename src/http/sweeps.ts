@@ -1,12 +1,12 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { reportJson } from "../reaper/report.ts";
-import { json, problems } from "./openapi.ts";
-import { HttpProblem } from "./problem.ts";
-import { requireAdmin } from "./require-admin.ts";
-import { metaOf, paging, pagination } from "./schemas.ts";
-import { keepAlive } from "./background.ts";
-import type { AppEnv } from "./app-env.ts";
+import { json, problems } from "./edge/openapi.ts";
+import { HttpProblem } from "./edge/problem.ts";
+import { requireAdmin } from "./edge/require-admin.ts";
+import { metaOf, paging, pagination } from "./edge/schemas.ts";
+import { keepAlive } from "./edge/background.ts";
+import type { AppEnv } from "./edge/app-env.ts";
 
 const report = z
   .looseObject({ id: z.int().nullable() })
@@ -53,7 +53,7 @@ export function sweepRoutes(app: OpenAPIHono<AppEnv>): void {
 
   app.openapi(list, async (c) => {
     const { page, per_page: perPage } = c.req.valid("query");
-    const { rows, total } = await c.get("scope").store.sweeps.list(page, perPage);
+    const { rows, total } = await c.get("scope").reads.sweeps.list(page, perPage);
     const shown = rows.map(({ id, report: kept }) => Object.assign(kept, { id }));
     return c.json({ sweeps: shown, meta: metaOf(page, perPage, total) }, 200);
   });

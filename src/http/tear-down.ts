@@ -1,14 +1,14 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { tearDown } from "../lifecycle/tear-down.ts";
-import { inBackground } from "./background.ts";
-import type { AppEnv } from "./app-env.ts";
-import { json, problems } from "./openapi.ts";
+import { inBackground } from "./edge/background.ts";
+import type { AppEnv } from "./edge/app-env.ts";
+import { json, problems } from "./edge/openapi.ts";
 import { machineJson, toJson as machineToJson } from "./machines/json.ts";
-import { ownerQuery } from "./machines/shapes.ts";
-import { ownerFor } from "./machines/owner.ts";
+import { actor } from "./edge/owner.ts";
 import { shown } from "./resources/answers.ts";
 import { resourceJson } from "./resources/json.ts";
+import { ownerQuery } from "./edge/schemas.ts";
 
 const all = z.object({ machines: z.array(machineJson), resources: z.array(resourceJson) });
 const route = createRoute({
@@ -30,15 +30,15 @@ const route = createRoute({
 export function tearDownRoute(app: OpenAPIHono<AppEnv>): void {
   app.openapi(route, async (c) => {
     const scope = c.get("scope");
-    const owner = ownerFor(c.get("principal"), c.req.valid("query").owner);
+    const principal = actor(c, c.req.valid("query").owner);
     // Without a body nothing was parsed, and so no default was filled in.
     const { dry_run: dryRun = false } = c.req.valid("json");
-    const { machines, resources, work } = await tearDown(scope, { owner, dryRun, requestId: c.get("requestId") });
+    const { machines, resources, work } = await tearDown(scope, principal, dryRun);
     inBackground(c, work);
     c.set("outcome", "deleting");
     const named = {
       machines: machines.map((row) => machineToJson(row, scope.now())),
-      resources: await shown(scope.store, resources),
+      resources: await shown(scope.reads, resources),
     };
     return dryRun
       ? c.json({ ...named, dry_run: true as const }, 200)

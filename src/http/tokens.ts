@@ -10,12 +10,12 @@ import {
 } from "../auth/tokens.ts";
 import { parseDuration } from "../machine/duration.ts";
 import type { TokenRow } from "../store/tokens.ts";
-import { needsBody } from "./body.ts";
-import { json, problems } from "./openapi.ts";
-import { HttpProblem } from "./problem.ts";
-import { requireAdmin } from "./require-admin.ts";
-import { duration, metaOf, paging, pagination } from "./schemas.ts";
-import type { AppEnv } from "./app-env.ts";
+import { needsBody } from "./edge/body.ts";
+import { json, problems } from "./edge/openapi.ts";
+import { HttpProblem } from "./edge/problem.ts";
+import { requireAdmin } from "./edge/require-admin.ts";
+import { duration, metaOf, paging, pagination } from "./edge/schemas.ts";
+import type { AppEnv } from "./edge/app-env.ts";
 
 const LONGEST_MS = parseDuration(LONGEST_TOKEN_LIFE) ?? 0;
 
@@ -71,15 +71,13 @@ const revoke = createRoute({
 /** The routes of tokens. */
 export function tokenRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(post, async (c) => {
-    const { store, runtime, config, now, newUid } = c.get("scope");
+    const scope = c.get("scope");
     const { owner, expires_in: life } = c.req.valid("json");
-    const { token, secret } = await mintToken(store, {
+    const { token, secret } = await mintToken(scope, {
       owner,
       lifeMs: parseDuration(life) ?? 0,
-      now: now(),
-      id: newUid(),
-      randomBytes: runtime.randomBytes(32),
-      authEpoch: config.authEpoch,
+      randomBytes: scope.randomBytes(32),
+      authEpoch: scope.auth.authEpoch,
     });
     c.header("Cache-Control", "no-store");
     return c.json({ token: { ...toJson(token), secret } }, 201);
@@ -87,13 +85,12 @@ export function tokenRoutes(app: OpenAPIHono<AppEnv>): void {
 
   app.openapi(list, async (c) => {
     const { page, per_page: perPage } = c.req.valid("query");
-    const { rows, total } = await c.get("scope").store.tokens.list(page, perPage);
+    const { rows, total } = await c.get("scope").reads.tokens.list(page, perPage);
     return c.json({ tokens: rows.map(toJson), meta: metaOf(page, perPage, total) }, 200);
   });
 
   app.openapi(revoke, async (c) => {
-    const { store, now } = c.get("scope");
-    const token = await revokeToken(store, c.req.valid("param").id, now());
+    const token = await revokeToken(c.get("scope"), c.req.valid("param").id);
     if (token === null) throw new HttpProblem("not_found", { detail: "There is no token of this id." });
     return c.json({ token: toJson(token) }, 200);
   });

@@ -1,10 +1,10 @@
 import type { Attachment } from "../machine/attachment.ts";
 import type { MachineSpec } from "../machine/spec.ts";
-import type { ResourceKind, ResourceRow } from "../machine/resource.ts";
+import type { ResourceKind, ResourceRow, ResourceSpec } from "../machine/resource.ts";
 import type { NewMachine } from "../store/machines.ts";
-import type { Context } from "./context.ts";
-import type { Refusal } from "./refusal.ts";
-import { createNew, createResource, type ResourceDeps } from "./resources.ts";
+import type { Context, RequestContext } from "./context.ts";
+import { done, refused, type Outcome, type Refusal } from "./refusal.ts";
+import { ensureResource, newResource } from "./create-resource.ts";
 
 export type AttachedIds = Pick<MachineSpec, "sshKeyIds" | "networkIds" | "firewallIds">;
 
@@ -19,7 +19,7 @@ export async function checkAttachments(
   { store }: Pick<Context, "store">,
   owner: string,
   attachments: readonly Attachment[],
-): Promise<Refusal | null> {
+): Promise<Outcome<void>> {
   const named = attachments.filter(isNamed);
   const rows = await store.resources.named(owner, named.map(textOf));
   const isUsable = (one: Named): boolean =>
@@ -27,39 +27,46 @@ export async function checkAttachments(
       (row) => isMeant(row, one) && row.providerId !== null && row.phase === "active" && !row.deleteRequestedAt,
     );
   const missing = named.find((one) => !isUsable(one));
-  return missing ? notThere(missing) : null;
+  return missing ? refused(notThere(missing)) : done(undefined);
 }
 
 /** Makes what is to be made with a machine, and notes what the machine uses, which keeps it from being deleted. */
 export async function attach(
-  deps: ResourceDeps,
+  context: RequestContext,
   machine: NewMachine,
   attachments: readonly Attachment[],
   resumed: boolean,
-): Promise<{ readonly ok: true; readonly ids: AttachedIds } | { readonly ok: false; readonly refusal: Refusal }> {
-  const named = attachments.filter(isNamed);
-  const known = await deps.store.resources.named(machine.owner, named.map(textOf));
+): Promise<Outcome<AttachedIds>> {
+  const { resources } = context.store;
+  const known = await resources.named(machine.owner, attachments.filter(isNamed).map(textOf));
   const rows: Attached[] = [];
   for (const [index, one] of attachments.entries()) {
-    if (one.by === "ref") {
-      const row = known.find((other) => isMeant(other, one));
-      if (row === undefined) return { ok: false, refusal: notThere(one) };
-      if (row.providerId === null) return { ok: false, refusal: UNDER_WAY };
-      rows.push({ ...row, providerId: row.providerId });
-      continue;
-    }
-    const name = `${machine.uid}-${index}`;
-    const command = { owner: machine.owner, name, spec: one.spec, ttlMs: null, machineUid: machine.uid };
-    const made = resumed ? await createResource(deps, command) : await createNew(deps, command);
-    if (!made.ok) return made;
+    const found = one.by === "ref" ? foundIn(known, one) : await made(context, machine, { ...one, index }, resumed);
+    if (!found.ok) return found;
     // Another call is making it, and a machine without its firewall is none that anybody asked for.
-    const { row } = made;
-    if (row.providerId === null) return { ok: false, refusal: UNDER_WAY };
-    rows.push({ ...row, providerId: row.providerId });
+    const { providerId } = found.value;
+    if (providerId === null) return refused(UNDER_WAY);
+    rows.push({ ...found.value, providerId });
   }
   const uids = new Set(rows.map(({ uid }) => uid));
-  if ((await deps.store.resources.use(machine.uid, [...uids])) < uids.size) return { ok: false, refusal: GOING };
-  return { ok: true, ids: idsOf(rows) };
+  if ((await resources.use(machine.uid, [...uids])) < uids.size) return refused(GOING);
+  return done(idsOf(rows));
+}
+
+function foundIn(known: readonly ResourceRow[], one: Named): Outcome<ResourceRow> {
+  const row = known.find((other) => isMeant(other, one));
+  return row === undefined ? refused(notThere(one)) : done(row);
+}
+
+async function made(
+  context: RequestContext,
+  { owner, uid }: NewMachine,
+  { spec, index }: { readonly spec: ResourceSpec; readonly index: number },
+  resumed: boolean,
+): Promise<Outcome<ResourceRow>> {
+  const wanted = { owner, name: `${uid}-${index}`, spec, ttlMs: null, machineUid: uid };
+  const outcome = resumed ? await ensureResource(context, wanted) : await newResource(context, wanted);
+  return outcome.ok ? done(outcome.value.row) : outcome;
 }
 
 /** One that the provider has shown. */

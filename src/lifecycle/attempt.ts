@@ -1,69 +1,102 @@
-import { DriverError, invalidInput, type DriverErrorCode } from "../driver/driver.ts";
+import { invalidInput, type DriverError } from "../driver/driver.ts";
+import type { Attachment } from "../machine/attachment.ts";
 import { ourSelector } from "../machine/ownership.ts";
 import { LABEL, ourLabels } from "../machine/labels.ts";
 import type { Attachments } from "../machine/machine.ts";
 import type { Candidate, MachineRequest, MachineSpec } from "../machine/spec.ts";
 import type { NewMachine } from "../store/machines.ts";
 import { attach, type AttachedIds } from "./attachments.ts";
-import { coolLast, COOL_DOWN_MS, isSamePair, MOST_TRIED, outcomeOf } from "./candidates.ts";
-import type { CreateCommand } from "./create.ts";
-import { refusalOf, type Refusal, type TriedCandidate } from "./refusal.ts";
-import type { Context } from "./context.ts";
-import { heldByOurs, record, refused, RELEASED, type CreateResult } from "./record.ts";
-import type { ResourceDeps } from "./resources.ts";
-import { TRY_MS } from "./terms.ts";
+import { coolLast, COOL_DOWN_MS, isSamePair, MOST_TRIED, triedCandidate, type Candidates } from "./candidates.ts";
+import type { Context, RequestContext } from "./context.ts";
+import { heldByOurs, record, RELEASED, type Created } from "./record.ts";
+import { onDriverError, refusalOf, refused, type Outcome, type Refusal, type TriedCandidate } from "./refusal.ts";
+import { saysNothingMade, TRY_MS } from "./trying.ts";
+
+/** What a machine is to be, and where it is tried. */
+export interface Wanted {
+  readonly request: MachineRequest;
+  readonly attachments: readonly Attachment[];
+  readonly candidates: Candidates;
+}
+
+/** One call's tries to make a row's machine. */
+interface Tries extends Wanted {
+  readonly row: NewMachine;
+  readonly ids: AttachedIds;
+  /** An earlier call's try may have had an effect that nobody saw. */
+  readonly resumed: boolean;
+  /** Those that had no room so far. */
+  readonly tried: TriedCandidate[];
+  /** What a selector of images means for a server type. */
+  readonly snapshots: Map<string, string>;
+}
 
 /**
  * Tries to make a row's machine: each candidate once, in order, and only a definite refusal for shortage moves on to the next.
  * `resumed`: an earlier try may have had an effect that nobody saw, so no refusal of this one proves that there is none.
  */
 export async function attempt(
-  deps: ResourceDeps,
+  context: RequestContext,
   row: NewMachine,
-  { request, candidates, attachments }: Pick<CreateCommand, "request" | "candidates" | "attachments">,
+  wanted: Wanted,
   resumed: boolean,
-): Promise<CreateResult> {
-  const { store, driver, now } = deps;
-  const tried: TriedCandidate[] = [];
-  const attached = await attach(deps, row, attachments, resumed);
+): Promise<Outcome<Created>> {
+  const attached = await attach(context, row, wanted.attachments, resumed);
   if (!attached.ok) {
-    await giveUp(deps, row, attached.refusal, !resumed);
-    return refused(attached.refusal);
+    await giveUp(context, row, attached.refusal, !resumed);
+    return attached;
   }
-  const elsewhere = await madeBefore(deps, row);
+  const elsewhere = await madeBefore(context, row);
   if (elsewhere) return elsewhere;
-  const snapshots = new Map<string, string>();
-  for (const candidate of (await coolLast(deps, candidates)).slice(0, MOST_TRIED)) {
-    try {
-      const image = await imageOf(deps, request, candidate, snapshots);
-      // The row owns each further try anew, and shows what is being tried.
-      const chosen = { ...candidate, image, attachments: toConfirm(attached.ids), credential: row.credential };
-      if (!(await store.machines.choose(row.uid, chosen, now(), now() + TRY_MS))) return refused(RELEASED);
-      const machine = await driver.create(specOf(row, { ...request, ...candidate, image }, attached.ids));
-      const isOpen = (one: Candidate) => ![candidate, ...tried].some((other) => isSamePair(other, one));
-      const told = [
-        ...tried,
-        outcomeOf(candidate, "chosen"),
-        ...candidates.filter(isOpen).map((one) => outcomeOf(one, "not_tried")),
-      ];
-      return await record(deps, { ...row, attachments: chosen.attachments }, machine, !resumed, told);
-    } catch (error) {
-      if (!(error instanceof DriverError)) throw error;
-      if (error.code === "capacity" && !error.ambiguous) {
-        tried.push(outcomeOf(candidate, "capacity", error.message));
-        await store.cooldowns.add(row.provider, candidate, now() + COOL_DOWN_MS);
-        continue;
-      }
-      const held = error.existing && (await heldByOurs(deps, error.existing, row));
-      if (held) return held;
-      const refusal = attachments.length > 0 ? hinted(refusalOf(error)) : refusalOf(error);
-      await giveUp(deps, row, refusal, isDefinite(error, resumed));
-      return refused(refusal);
-    }
+  const tries: Tries = { ...wanted, row, ids: attached.value, resumed, tried: [], snapshots: new Map() };
+  for (const candidate of (await coolLast(context, wanted.candidates)).slice(0, MOST_TRIED)) {
+    const outcome = await onDriverError(
+      () => tryOne(context, tries, candidate),
+      (error) => failed(context, tries, candidate, error),
+    );
+    if (outcome !== "no_room") return outcome;
   }
-  const untried = candidates.filter((one) => !tried.some((other) => isSamePair(one, other)));
-  const refusal = noRoom([...tried, ...untried.map((one) => outcomeOf(one, "not_tried"))]);
-  await giveUp(deps, row, refusal, !resumed);
+  const { tried } = tries;
+  const untried = wanted.candidates.filter((one) => !tried.some((other) => isSamePair(one, other)));
+  const refusal = noRoom([...tried, ...untried.map((one) => triedCandidate(one, "not_tried"))]);
+  await giveUp(context, row, refusal, !resumed);
+  return refused(refusal);
+}
+
+async function tryOne(context: Context, tries: Tries, candidate: Candidate): Promise<Outcome<Created>> {
+  const { store, driver, now } = context;
+  const { row, ids, request, tried } = tries;
+  const image = await imageOf(context, tries, candidate);
+  // The row owns each further try anew, and shows what is being tried.
+  const chosen = { ...candidate, image, attachments: toConfirm(ids), credential: row.credential };
+  if (!(await store.machines.choose(row.uid, chosen, now(), now() + TRY_MS))) return refused(RELEASED);
+  const machine = await driver.create(specOf(row, { ...request, ...candidate, image }, ids));
+  const isOpen = (one: Candidate) => ![candidate, ...tried].some((other) => isSamePair(other, one));
+  const candidates = [
+    ...tried,
+    triedCandidate(candidate, "chosen"),
+    ...tries.candidates.filter(isOpen).map((one) => triedCandidate(one, "not_tried")),
+  ];
+  const written = { ...row, attachments: chosen.attachments };
+  return record(context, written, machine, { isNew: !tries.resumed, candidates });
+}
+
+async function failed(
+  context: Context,
+  { row, attachments, resumed, tried }: Tries,
+  candidate: Candidate,
+  error: DriverError,
+): Promise<Outcome<Created> | "no_room"> {
+  const { store, now } = context;
+  if (error.code === "capacity" && !error.ambiguous) {
+    tried.push(triedCandidate(candidate, "capacity", error.message));
+    await store.cooldowns.add(row.provider, candidate, now() + COOL_DOWN_MS);
+    return "no_room";
+  }
+  const held = error.existing && (await heldByOurs(context, error.existing, row));
+  if (held) return held;
+  const refusal = attachments.length > 0 ? hinted(refusalOf(error)) : refusalOf(error);
+  await giveUp(context, row, refusal, isDefinite(error, resumed));
   return refused(refusal);
 }
 
@@ -71,23 +104,21 @@ export async function attempt(
  * Under an installation that this one took over the same owner and name have another name at the provider, which so cannot refuse a
  * second machine: it is looked for (I3). Null where there is none.
  */
-async function madeBefore(deps: ResourceDeps, row: NewMachine): Promise<CreateResult | null> {
-  const [, ...previous] = deps.rules.installations;
+async function madeBefore(context: Context, row: NewMachine): Promise<Outcome<Created> | null> {
+  const [, ...previous] = context.rules.installations;
   if (previous.length === 0) return null;
-  try {
-    const machines = await deps.driver.list(
-      ourSelector(previous, { [LABEL.owner]: row.owner, [LABEL.name]: row.name }),
-    );
-    for (const machine of machines) {
-      const held = await heldByOurs(deps, machine, row);
+  const selector = ourSelector(previous, { [LABEL.owner]: row.owner, [LABEL.name]: row.name });
+  const search = async (): Promise<Outcome<Created> | null> => {
+    for (const machine of await context.driver.list(selector)) {
+      const held = await heldByOurs(context, machine, row);
       if (held) return held;
     }
     return null;
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    await giveUp(deps, row, refusalOf(error), false);
+  };
+  return onDriverError(search, async (error) => {
+    await giveUp(context, row, refusalOf(error), false);
     return refused(refusalOf(error));
-  }
+  });
 }
 
 /** The provider's own words about what is attached name no field of the caller's. */
@@ -95,7 +126,8 @@ const hinted = (refusal: Refusal): Refusal =>
   refusal.code === "invalid_input" && refusal.problem?.field === "body"
     ? {
         ...refusal,
-        next: "If it is about a key, a firewall or a network that is gone there: DELETE it here, create it anew.",
+        next: "If it is about a key, a firewall or a network that is gone there: delete it, then create it anew.",
+        about: "attached",
       }
     : refusal;
 
@@ -112,14 +144,13 @@ const toConfirm = ({ firewallIds, networkIds }: AttachedIds): Attachments | null
 /** The image by name or id: of a selector the newest snapshot that the candidate can boot, asked for once a server type. */
 async function imageOf(
   { capabilities }: Context,
-  { image, isImageSelector }: MachineRequest,
+  { request: { image, isImageSelector }, snapshots }: Tries,
   { serverType }: Candidate,
-  known: Map<string, string>,
 ): Promise<string> {
   if (!isImageSelector) return image;
-  const found = known.get(serverType) ?? (await capabilities.findSnapshot?.(image, serverType));
+  const found = snapshots.get(serverType) ?? (await capabilities.findSnapshot?.(image, serverType));
   if (found !== undefined) {
-    known.set(serverType, found);
+    snapshots.set(serverType, found);
     return found;
   }
   throw invalidInput({ field: "image", rule: "must be a name or an id: this provider has no snapshots" });
@@ -138,13 +169,11 @@ function noRoom(tried: readonly TriedCandidate[]): Refusal {
   };
 }
 
-/** Refusals that say that nothing was made. Everything else may have had an effect that nobody saw. */
-const NOTHING_MADE: ReadonlySet<DriverErrorCode> = new Set(["invalid_input", "unauthorized", "quota", "rate_limited"]);
-
-function isDefinite({ code, ambiguous, existing }: DriverError, resumed: boolean): boolean {
+/** Whether it is certain that no machine came of this call, nor of one before it. */
+function isDefinite(error: DriverError, resumed: boolean): boolean {
   // Names are unique at the provider: whoever was seen to hold this one, ours does not exist.
-  if (code === "name_taken" && existing !== undefined) return true;
-  return !resumed && !ambiguous && NOTHING_MADE.has(code);
+  if (error.code === "name_taken" && error.existing !== undefined) return true;
+  return !resumed && !error.ambiguous && saysNothingMade(error);
 }
 
 const specOf = (row: NewMachine, request: MachineRequest & Candidate, ids: AttachedIds): MachineSpec => ({

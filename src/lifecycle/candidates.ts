@@ -2,9 +2,14 @@ import { cheapestFirst } from "../machine/server-type.ts";
 import type { Candidate } from "../machine/spec.ts";
 import { readCatalogue } from "./catalogue.ts";
 import type { Context } from "./context.ts";
-import type { Refusal, TriedCandidate } from "./refusal.ts";
+import type { MachineOrder } from "./order.ts";
+import { done, refused, type Outcome, type TriedCandidate } from "./refusal.ts";
 
-export const outcomeOf = (
+/** Pairs to try in order of preference, one at least. */
+export type Candidates = readonly [Candidate, ...Candidate[]];
+
+/** What became of a pair, as it is told to the caller; `reason` is the provider's own words. */
+export const triedCandidate = (
   { serverType, region }: Candidate,
   outcome: TriedCandidate["outcome"],
   reason: string | null = null,
@@ -13,7 +18,7 @@ export const outcomeOf = (
 /** So long a pair that had no room is tried after the others. */
 export const COOL_DOWN_MS = 5 * 60_000;
 /** Of an architecture so many types are tried in a region. */
-export const TYPES_BY_ARCH = 3;
+const TYPES_BY_ARCH = 3;
 
 /** So many are tried in one call; the next begins with those that are not cooling down. */
 export const MOST_TRIED = 8;
@@ -29,40 +34,32 @@ export async function coolLast({ store, now }: Context, candidates: readonly Can
   return [...candidates.filter((one) => !isCooling(one)), ...candidates.filter(isCooling)];
 }
 
-export type CandidatesResult =
-  | { readonly ok: true; readonly candidates: readonly [Candidate, ...Candidate[]] }
-  | { readonly ok: false; readonly refusal: Refusal };
-
 /**
  * What a caller's preferences mean: every type in every region, types first; or of an architecture alone the types that can be
  * ordered now, cheapest first (S94), region by region.
  */
 export async function candidatesOf(
-  deps: Context,
-  provider: string,
-  asked: { serverTypes: readonly string[]; regions: readonly string[]; arch: string | null },
-): Promise<CandidatesResult> {
-  let pairs = asked.serverTypes.flatMap((serverType) => asked.regions.map((region) => ({ serverType, region })));
-  if (asked.arch !== null) {
-    const result = await readCatalogue(deps, provider);
+  context: Context,
+  { serverTypes = [], regions, arch }: Pick<MachineOrder, "serverTypes" | "regions" | "arch">,
+): Promise<Outcome<Candidates>> {
+  let pairs = serverTypes.flatMap((serverType) => regions.map((region) => ({ serverType, region })));
+  if (arch !== undefined) {
+    const result = await readCatalogue(context);
     if (!result.ok) return result;
-    const { arch } = asked;
-    const types = result.catalogue.serverTypes;
-    pairs = asked.regions.flatMap((region) =>
-      cheapestFirst(types, deps.now(), region, arch)
+    const offered = result.value.serverTypes;
+    pairs = regions.flatMap((region) =>
+      cheapestFirst(offered, context.now(), region, arch)
         .slice(0, TYPES_BY_ARCH)
         .map(({ name }) => ({ serverType: name, region })),
     );
   }
   const [first, ...others] = pairs;
-  if (first) return { ok: true, candidates: [first, ...others] };
-  return {
-    ok: false,
-    refusal: {
-      code: "capacity",
-      message: `No ${asked.arch ?? ""} server type can be ordered in ${asked.regions.join(", ")} now.`,
-      next: "GET /v1/server_types lists what can; offer more regions, or the same later.",
-      retryAfterSeconds: 60,
-    },
-  };
+  if (first) return done([first, ...others]);
+  return refused({
+    code: "capacity",
+    message: `No ${arch ?? ""} server type can be ordered in ${regions.join(", ")} now.`,
+    next: "Offer more regions, or the same later.",
+    about: "offer",
+    retryAfterSeconds: 60,
+  });
 }

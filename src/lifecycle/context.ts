@@ -25,6 +25,7 @@ export interface Context {
 
 /** What a create goes by besides. */
 export interface LendingRules extends Rules {
+  readonly installations: readonly [string, ...string[]];
   readonly defaultTtlMs: number;
   /** False while an admin holds the brake. */
   readonly creates: boolean;

@@ -1,31 +1,17 @@
+import type { Principal } from "../auth/principal.ts";
 import { isLive, type MachineRow } from "../machine/machine.ts";
-import { providerName } from "../machine/name.ts";
-import type { Attachment } from "../machine/attachment.ts";
-import type { Candidate, MachineRequest } from "../machine/spec.ts";
+import { checkName, providerName } from "../machine/name.ts";
 import type { NewMachine } from "../store/machines.ts";
 import { checkAttachments } from "./attachments.ts";
 import { attempt } from "./attempt.ts";
-import { done, refused, RELEASING, type CreateResult } from "./record.ts";
-import type { Refusal } from "./refusal.ts";
-import type { ResourceDeps } from "./resources.ts";
-import { CREATES_OFF, specMismatch, TRY_MS } from "./terms.ts";
-
-export interface CreateCommand {
-  readonly owner: string;
-  readonly account: string;
-  readonly name: string;
-  /** Valid by `checkRequest`. */
-  readonly request: MachineRequest;
-  readonly attachments: readonly Attachment[];
-  /** Server types and regions in order of preference, one at least. */
-  readonly candidates: readonly [Candidate, ...Candidate[]];
-  readonly specSha256: string;
-  /** Null = the default. */
-  readonly ttlMs: number | null;
-  /** Null = not at all. */
-  readonly keepOnFailureMs: number | null;
-  readonly requestId: string;
-}
+import { candidatesOf, type Candidates } from "./candidates.ts";
+import type { RequestContext } from "./context.ts";
+import { claimInstallation } from "./installation.ts";
+import { checkOrder, type CheckedOrder, type MachineOrder } from "./order.ts";
+import { known, RELEASING, type Created } from "./record.ts";
+import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
+import { specHash } from "./spec-hash.ts";
+import { TRY_MS } from "./trying.ts";
 
 /**
  * Lends a machine: the row first, then the provider, then the record. Owner and name decide which machine is meant: a
@@ -35,50 +21,88 @@ export interface CreateCommand {
  * An ambiguous failure leaves the row `requested`: the same call again looks and tries once more under the same provider
  * name, which the provider itself refuses to double.
  */
-export async function createMachine(deps: ResourceDeps, command: CreateCommand): Promise<CreateResult> {
-  const { store, terms } = deps;
+export async function createMachine(
+  context: RequestContext,
+  principal: Principal,
+  name: string,
+  order: MachineOrder,
+): Promise<Outcome<Created>> {
+  const { store, rules } = context;
+  const planned = await planOf(context, principal, name, order);
+  if (!planned.ok) return planned;
+  const plan = planned.value;
   // Twice, because a row can appear, or end, between the look and the insert.
   for (let look = 0; look < 2; look++) {
-    const existing = await store.machines.byName(command.owner, command.name);
-    if (existing !== null && isLive(existing)) return repeat(deps, existing, command);
-    if (!terms.creates) return refused(CREATES_OFF);
-    const now = deps.now();
-    const forbidden = await store.tombstones.until(command.owner, command.name, now);
+    const existing = await store.machines.byName(plan.owner, name);
+    if (existing !== null && isLive(existing)) return repeat(context, existing, plan);
+    if (!rules.creates) return refused(CREATES_OFF);
+    const now = context.now();
+    const forbidden = await store.tombstones.until(plan.owner, name, now);
     if (forbidden !== null) return refused(givenUp(forbidden - now));
-    const unknown = await checkAttachments(deps, command.owner, command.attachments);
-    if (unknown) return refused(unknown);
-    const row: NewMachine = {
-      uid: deps.newUid(),
-      owner: command.owner,
-      account: command.account,
-      name: command.name,
-      provider: terms.provider,
-      providerName: await providerName(terms.installation, command.owner, command.name),
-      installation: terms.installation,
-      credential: terms.credential,
-      specSha256: command.specSha256,
-      ...command.candidates[0],
-      image: command.request.image,
-      labels: command.request.labels,
-      requestedAt: now,
-      expiresAt: now + (command.ttlMs ?? terms.defaultTtlMs),
-      maxUntil: now + deps.rules.maxAgeMs,
-      keepOnFailureMs: command.keepOnFailureMs,
-    };
-    if (await store.machines.insert(row, now + TRY_MS, command.requestId)) return attempt(deps, row, command, false);
+    const usable = await checkAttachments(context, plan.owner, plan.attachments);
+    if (!usable.ok) return usable;
+    const row = await rowOf(context, plan, now);
+    if (await store.machines.insert(row, now + TRY_MS, context.requestId)) return attempt(context, row, plan, false);
   }
   return refused(RELEASING);
 }
 
-async function repeat(deps: ResourceDeps, row: MachineRow, command: CreateCommand): Promise<CreateResult> {
-  if (row.phase === "destroying" || row.expiresAt <= deps.now()) return refused(RELEASING);
+/** What a create is to come to, as far as that is known before the first look at a row. */
+interface Plan extends CheckedOrder, Pick<MachineRow, "owner" | "account" | "name" | "credential" | "specSha256"> {
+  readonly candidates: Candidates;
+}
+
+async function planOf(
+  context: RequestContext,
+  { owner, account }: Principal,
+  name: string,
+  order: MachineOrder,
+): Promise<Outcome<Plan>> {
+  const named = checkName(name);
+  if (!named.ok) return breaksRule(named.problem);
+  const checked = checkOrder(order, context.rules);
+  if (!checked.ok) return breaksRule(checked.problem);
+  const installation = await claimInstallation(context);
+  if (!installation.ok) return installation;
+  const choice = await candidatesOf(context, order);
+  if (!choice.ok) return choice;
+  const [credential, specSha256] = [await context.credential(), await specHash(order)];
+  return done({ ...checked.value, owner, account, name, candidates: choice.value, credential, specSha256 });
+}
+
+async function rowOf(context: RequestContext, plan: Plan, now: number): Promise<NewMachine> {
+  const { owner, account, name, credential, specSha256, request, candidates, keepOnFailureMs } = plan;
+  const { installations, defaultTtlMs, maxAgeMs } = context.rules;
+  const [installation] = installations;
+  return {
+    uid: context.newUid(),
+    owner,
+    account,
+    name,
+    provider: context.provider,
+    providerName: await providerName(installation, owner, name),
+    installation,
+    credential,
+    specSha256,
+    ...candidates[0],
+    image: request.image,
+    labels: request.labels,
+    requestedAt: now,
+    expiresAt: now + (plan.ttlMs ?? defaultTtlMs),
+    maxUntil: now + maxAgeMs,
+    keepOnFailureMs,
+  };
+}
+
+async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Promise<Outcome<Created>> {
+  const now = context.now();
+  if (row.phase === "destroying" || row.expiresAt <= now) return refused(RELEASING);
   // A row that was lost and found again does not know what was asked for.
-  if (row.specSha256 !== "" && row.specSha256 !== command.specSha256) return refused(specMismatch(row.name));
-  const now = deps.now();
-  const mayTry = row.phase === "requested" && (await deps.store.work.claimTry(row.uid, now, now + TRY_MS));
+  if (row.specSha256 !== "" && row.specSha256 !== plan.specSha256) return refused(specMismatch(row.name));
+  const mayTry = row.phase === "requested" && (await context.store.work.claimTry(row.uid, now, now + TRY_MS));
   // The try goes out under the credential of now, whatever the one before did.
-  const retried = { ...row, credential: deps.terms.credential };
-  return mayTry ? attempt(deps, retried, command, true) : done(row, false);
+  const retried = { ...row, credential: plan.credential };
+  return mayTry ? attempt(context, retried, plan, true) : known(row);
 }
 
 const givenUp = (leftMs: number): Refusal => ({

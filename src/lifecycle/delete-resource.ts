@@ -1,17 +1,28 @@
-import { DriverError, getIfThere, type DriverErrorCode } from "../driver/driver.ts";
+import { getIfThere, type DriverErrorCode } from "../driver/driver.ts";
+import type { Resources } from "../driver/capabilities.ts";
 import { isSecondLook } from "../machine/rules.ts";
 import type { ResourceReason } from "../machine/reason.ts";
 import { isSameResource, type ResourceRow } from "../machine/resource.ts";
 import type { ClaimedResource } from "../store/resource-endings.ts";
 import { backOffMs } from "./back-off.ts";
 import type { Context } from "./context.ts";
+import { onDriverError } from "./refusal.ts";
 import { findByUid, resourcesOf } from "./resources.ts";
 
 /** What became of one whose deletion was claimed. */
-export interface Deletion {
+export type Deletion = Closed | Postponed;
+
+/** Nothing stands for it any more. */
+interface Closed {
   readonly row: ResourceRow;
-  /** `close`: nothing stands for it any more. `put_off`: it is tried again. */
-  readonly act: "close" | "put_off";
+  readonly act: "close";
+  readonly reason: ResourceReason;
+}
+
+/** It is tried again. */
+interface Postponed {
+  readonly row: ResourceRow;
+  readonly act: "postpone";
   readonly reason: ResourceReason | DriverErrorCode;
   /** The same for people, where there is more to say. */
   readonly detail?: string | null;
@@ -20,85 +31,82 @@ export interface Deletion {
   readonly missing?: true;
 }
 
-type DeleteDeps = Pick<Context, "store" | "capabilities" | "rules" | "now">;
-
 /**
  * Deletes one on its owner's word, which is written down first and holds: as soon as no machine uses it, and what this call
  * cannot finish the sweep does. Answers its row as it is then.
  */
-export async function deleteResource(deps: DeleteDeps, row: ResourceRow): Promise<ResourceRow> {
-  const { resources } = deps.store;
-  const marked = await resources.requestDelete([row.uid], deps.now());
-  const isTrying = marked.some(({ phase, nextTryAt }) => phase === "requested" && (nextTryAt ?? 0) > deps.now());
-  if (!isTrying) await deleteClaimed(deps, await resources.claimDelete(marked, deps.now()));
+export async function deleteResource(context: Context, row: ResourceRow): Promise<ResourceRow> {
+  const { resources } = context.store;
+  const marked = await resources.requestDelete([row.uid], context.now());
+  const isTrying = marked.some(({ phase, nextTryAt }) => phase === "requested" && (nextTryAt ?? 0) > context.now());
+  if (!isTrying) await deleteClaimed(context, await resources.claimDelete(marked, context.now()));
   return (await resources.byUid(row.uid)) ?? row;
 }
 
 /** The last step of every path that deletes: each in turn, and then what came of it is written down. */
 export async function deleteClaimed(
-  deps: DeleteDeps,
+  context: Context,
   claimed: readonly ClaimedResource[],
-  mayGoOn: (last: Deletion | undefined) => Promise<boolean> = async () => true,
+  goOn: (last: Deletion | undefined) => Promise<boolean> = async () => true,
 ): Promise<readonly Deletion[]> {
-  const now = deps.now();
+  const now = context.now();
   const done: Deletion[] = [];
   for (const one of claimed) {
-    if (!(await mayGoOn(done.at(-1)))) break;
-    done.push(await deleteOne(deps, one));
+    if (!(await goOn(done.at(-1)))) break;
+    done.push(await deleteOne(context, one));
   }
-  const { resources } = deps.store;
+  const { resources } = context.store;
   await resources.close(
-    done.filter(({ act }) => act === "close").map(({ row, reason }) => ({ uid: row.uid, reason })),
+    done.flatMap(({ row, ...one }) => (one.act === "close" ? [{ uid: row.uid, reason: one.reason }] : [])),
     now,
   );
   await resources.postpone(
-    done.filter(({ act }) => act === "put_off").map((one) => toTry(one, now)),
+    done.flatMap((one) => (one.act === "postpone" ? [toTry(one, now)] : [])),
     now,
   );
   return done;
 }
 
-/** Reads it again, and deletes it if it is the one that was recorded (I2). */
-async function deleteOne(
-  { capabilities, rules, now }: DeleteDeps,
-  { row, isShared }: ClaimedResource,
-): Promise<Deletion> {
-  const resources = resourcesOf(capabilities, row.spec.kind);
+async function deleteOne(context: Context, { row, isShared }: ClaimedResource): Promise<Deletion> {
+  const resources = resourcesOf(context.capabilities, row.spec.kind);
   if (isShared) return { row, act: "close", reason: "shared" };
-  if (resources === undefined) return { row, act: "put_off", reason: "not_offered" };
-  try {
-    const seen =
-      row.providerId === null
-        ? await findByUid({ capabilities, rules }, row)
-        : await getIfThere(resources, row.providerId);
-    // Without an id it may still land; only a second look, a minute after the first, is believed.
-    if (seen === null && row.providerId === null && !isSecondLook(row.missingSince, now()))
-      return { row, act: "put_off", reason: "not_seen", missing: true };
-    if (seen === null) return { row, act: "close", reason: "gone" };
-    if (!seen.hasLabels) return { row, act: "put_off", reason: "unreadable", error: "its labels cannot be read" };
-    if (!isSameResource(row, seen, rules)) return stranger(row);
-    // A network can be deleted under the machines that are in it, and that would be theirs to bear.
-    if (seen.machineIds?.length !== 0 && row.spec.kind === "network") return { row, act: "put_off", reason: "in_use" };
-    await resources.delete(seen.id);
-    return { row, act: "close", reason: "expired" };
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
+  if (resources === undefined) return { row, act: "postpone", reason: "not_offered" };
+  return onDriverError(
+    () => deleteSeen(context, row, resources),
     // The provider takes it off a machine that is gone in its own time (S53, S130).
-    if (["in_use", "locked", "conflict"].includes(error.code)) return { row, act: "put_off", reason: "in_use" };
-    return { row, act: "put_off", reason: error.code, detail: error.message, error };
-  }
+    (error): Deletion =>
+      ["in_use", "locked", "conflict"].includes(error.code)
+        ? { row, act: "postpone", reason: "in_use" }
+        : { row, act: "postpone", reason: error.code, detail: error.message, error },
+  );
+}
+
+/** Reads it again, and deletes it if it is the one that was recorded (I2). */
+async function deleteSeen(context: Context, row: ResourceRow, resources: Resources): Promise<Deletion> {
+  const { rules, now } = context;
+  const seen = row.providerId === null ? await findByUid(context, row) : await getIfThere(resources, row.providerId);
+  // Without an id it may still land; only a second look, a minute after the first, is believed.
+  if (seen === null && row.providerId === null && !isSecondLook(row.missingSince, now()))
+    return { row, act: "postpone", reason: "not_seen", missing: true };
+  if (seen === null) return { row, act: "close", reason: "gone" };
+  if (!seen.hasLabels) return { row, act: "postpone", reason: "unreadable", error: "its labels cannot be read" };
+  if (!isSameResource(row, seen, rules)) return stranger(row);
+  // A network can be deleted under the machines that are in it, and that would be theirs to bear.
+  if (seen.machineIds?.length !== 0 && row.spec.kind === "network") return { row, act: "postpone", reason: "in_use" };
+  await resources.delete(seen.id);
+  return { row, act: "close", reason: "expired" };
 }
 
 /** A key that was there before us is nobody's to delete (S104). Anything else without our labels is given up at the second look. */
 const stranger = (row: ResourceRow): Deletion =>
   row.spec.kind === "ssh_key" || row.attempts > 0
     ? { row, act: "close", reason: row.spec.kind === "ssh_key" ? "not_ours" : "disowned" }
-    : { row, act: "put_off", reason: "identity_mismatch", error: "it is not the one that was recorded" };
+    : { row, act: "postpone", reason: "identity_mismatch", error: "it is not the one that was recorded" };
 
 /** So often what is in use is tried at each tick; then less and less often. */
 export const PATIENCE = 5;
 
-function toTry({ row, reason, detail, error, missing }: Deletion, now: number) {
+function toTry({ row, reason, detail, error, missing }: Postponed, now: number) {
   const waits = error === undefined && row.attempts < PATIENCE;
   const failures = error === undefined ? row.attempts - PATIENCE : row.attempts;
   return {

@@ -1,38 +1,49 @@
+import type { Principal } from "../auth/principal.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import type { SelectorTerm } from "../machine/selector.ts";
-import { destroyMachine } from "./destroy.ts";
 import type { RequestContext } from "./context.ts";
+import { destroyMachine } from "./destroy.ts";
+import { breaksRule, done, type Outcome } from "./refusal.ts";
 
 /** As many as one call may mean; a further call means the rest. */
-const MOST = 500;
+export const MEANT_AT_ONCE = 500;
 /** As many as one invocation can also see to within a free plan's fifty statements; the sweep does the others. */
-const AT_ONCE = 5;
+export const DONE_AT_ONCE = 5;
 
-/**
- * Destroys one owner's machines that carry these labels. The word is written down for all of them at once; `work` sees to the
- * first few, and the sweep to the rest. A dry run names them and changes nothing.
- */
-export async function destroyMany(
-  deps: RequestContext,
-  order: { owner: string; labels: readonly SelectorTerm[]; dryRun: boolean; requestId: string },
-): Promise<{ rows: readonly MachineRow[]; work: Promise<unknown> }> {
-  const { machines, endings } = deps.store;
-  const filter = { owner: order.owner, statuses: [], labels: order.labels, page: 1, perPage: MOST };
-  const { rows } = await machines.list(filter);
-  if (order.dryRun) return { rows, work: Promise.resolve() };
-  const marked = await endings.requestDestroyAll(
-    rows.map(({ uid }) => uid),
-    deps.now(),
-    order.requestId,
-  );
-  return { rows: marked, work: destroyInTurn(deps, marked.slice(0, AT_ONCE), order.requestId) };
+/** Machines that were told to go. */
+export interface Doomed {
+  readonly rows: readonly MachineRow[];
+  /** The first few are seen to at once; the rest is the sweep's. */
+  readonly work: Promise<unknown>;
 }
 
+/**
+ * Destroys one owner's machines that carry these labels, at least one of which must be named. The word is written down for all of
+ * them at once. A dry run names them and changes nothing.
+ */
+export async function destroyMany(
+  context: RequestContext,
+  { owner }: Principal,
+  { labels, dryRun }: { readonly labels: readonly SelectorTerm[]; readonly dryRun: boolean },
+): Promise<Outcome<Doomed>> {
+  const { machines, endings } = context.store;
+  if (!labels.some(isNaming))
+    return breaksRule({
+      field: "label_selector",
+      rule: "must name at least one label that they have: what is to be destroyed?",
+    });
+  const { rows } = await machines.list({ owner, statuses: [], labels, page: 1, perPage: MEANT_AT_ONCE });
+  if (dryRun) return done({ rows, work: Promise.resolve() });
+  const uids = rows.map(({ uid }) => uid);
+  const marked = await endings.requestDestroyAll(uids, context.now(), context.requestId);
+  return done({ rows: marked, work: destroyInTurn(context, marked.slice(0, DONE_AT_ONCE)) });
+}
+
+/** `run=` and `run!=` are what an empty variable leaves, and would mean machines that nobody meant. */
+const isNaming = (term: SelectorTerm): boolean =>
+  term.test === "exists" || (term.test === "in" && term.values.every((value) => value !== ""));
+
 /** Destroys these one after the other, on their owner's word. */
-export async function destroyInTurn(
-  deps: RequestContext,
-  rows: readonly MachineRow[],
-  requestId: string,
-): Promise<void> {
-  for (const row of rows) await destroyMachine({ ...deps, requestId }, row);
+export async function destroyInTurn(context: RequestContext, rows: readonly MachineRow[]): Promise<void> {
+  for (const row of rows) await destroyMachine(context, row);
 }

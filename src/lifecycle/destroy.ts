@@ -65,7 +65,7 @@ export async function destroyIfDue(
   }
   const { uid, expiresAt } = row;
   await adoptCredential(context, [row]);
-  const won = await store.endings.claimDestroy([{ uid, expiresAt, reason }], now);
+  const won = await store.endings.claimDestroy([{ uid, expiresAt, reason, providerId }], now);
   if (!won.has(uid)) return { act: "keep", reason: "live", alert: false };
   await driver.destroy(providerId);
   if (await isGone(driver, providerId)) await store.endings.close([{ uid, reason, phase: "destroyed" }], now);

@@ -1,4 +1,3 @@
-import { DriverError } from "../driver/driver.ts";
 import { creationTime, labelTime } from "../machine/age.ts";
 import { isOurs } from "../machine/ownership.ts";
 import { promisedMax } from "../machine/lease.ts";
@@ -8,58 +7,49 @@ import { isUid } from "../machine/name.ts";
 import type { NewMachine } from "../store/machines.ts";
 import { isGone } from "./destroy.ts";
 import type { Context } from "./context.ts";
-import type { Refusal, TriedCandidate } from "./refusal.ts";
+import { done, onDriverError, refused, type Outcome, type Refusal, type TriedCandidate } from "./refusal.ts";
 
-export type CreateResult =
-  | {
-      readonly ok: true;
-      readonly row: MachineRow;
-      readonly isNew: boolean;
-      /** What was chosen, and why the others were not; empty where nothing was tried. */
-      readonly candidates: readonly TriedCandidate[];
-    }
-  | { readonly ok: false; readonly refusal: Refusal };
+/** The machine that a create answers. */
+export interface Created {
+  readonly row: MachineRow;
+  readonly isNew: boolean;
+  /** What was chosen, and why the others were not; empty where nothing was tried. */
+  readonly candidates: readonly TriedCandidate[];
+}
 
-export const done = (row: MachineRow, isNew: boolean, candidates: readonly TriedCandidate[] = []): CreateResult => ({
-  ok: true,
-  row,
-  isNew,
-  candidates,
-});
-export const refused = (refusal: Refusal): CreateResult => ({ ok: false, refusal });
+/** One that was there already. */
+export const known = (row: MachineRow): Outcome<Created> => done({ row, isNew: false, candidates: [] });
 
 /**
  * Writes down what was made. Where no row takes it: a tombstone means that its owner's word, or another call, came first, and
  * what was made dies; a row that is gone, as after the loss of D1, is written again.
  */
 export async function record(
-  deps: Context,
+  context: Context,
   row: NewMachine & Pick<MachineRow, "attachments">,
   machine: Machine,
-  isNew: boolean,
-  candidates: readonly TriedCandidate[],
-): Promise<CreateResult> {
-  const { store, driver, now } = deps;
+  story: Omit<Created, "row">,
+): Promise<Outcome<Created>> {
+  const { store, driver, now } = context;
   const [recorded] = await store.machines.observe([{ uid: row.uid, machine }], now());
-  if (recorded) return done(recorded, isNew, candidates);
+  if (recorded) return done({ row: recorded, ...story });
   const current = await store.machines.byUid(row.uid);
   if (current === null) {
     if (!(await store.machines.insert(row, now(), null))) return refused(RELEASING);
     const [again] = await store.machines.observe([{ uid: row.uid, machine }], now());
-    if (again) return done(again, isNew, candidates);
+    if (again) return done({ row: again, ...story });
   }
-  if (current !== null && isLive(current) && current.phase !== "destroying") return done(current, false);
-  try {
-    await driver.destroy(machine.providerId);
-    if (await isGone(driver, machine.providerId)) {
-      await store.endings.markDestroyed([{ uid: row.uid, reason: "requested" }], now());
-      return refused(RELEASED);
-    }
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-  }
+  if (current !== null && isLive(current) && current.phase !== "destroying") return known(current);
+  const isOver = await onDriverError(
+    async () => {
+      await driver.destroy(machine.providerId);
+      return isGone(driver, machine.providerId);
+    },
+    () => false,
+  );
+  if (isOver) await store.endings.close([{ uid: row.uid, reason: "requested", phase: "destroyed" }], now());
   // It may still be there, and a tombstone alone would be looked at by nobody before `MAX_AGE`.
-  await store.endings.reopen(row.uid, machine.providerId, now());
+  else await store.endings.reopen(row.uid, machine.providerId, now());
   return refused(RELEASED);
 }
 
@@ -71,7 +61,7 @@ export async function heldByOurs(
   { store, rules, now }: Context,
   existing: Machine,
   row: NewMachine,
-): Promise<CreateResult | null> {
+): Promise<Outcome<Created> | null> {
   const { labels } = existing;
   const isHis =
     isOurs(existing, rules.installations) && labels[LABEL.owner] === row.owner && labels[LABEL.name] === row.name;
@@ -79,16 +69,16 @@ export async function heldByOurs(
   if (!isHis || !isUid(uid)) return null;
   const fail = () => store.endings.fail([{ uid: row.uid, reason: "releasing" }], now());
   const created = creationTime(existing);
-  const known = await store.machines.byUid(uid);
+  const holder = await store.machines.byUid(uid);
   // Given up before: whoever took our labels off and put them back has a machine of their own.
-  if (known?.phase === "disowned") return null;
+  if (holder?.phase === "disowned") return null;
   // It was found again under another name, because a row that was set back had this one.
-  if (known !== null && isLive(known) && known.owner === row.owner && known.phase !== "destroying") {
+  if (holder !== null && isLive(holder) && holder.owner === row.owner && holder.phase !== "destroying") {
     await fail();
-    const isHisStill = known.expiresAt > now() && (await store.machines.rename(uid, row.name));
-    return isHisStill ? done({ ...known, name: row.name }, false) : refused(RELEASING);
+    const isHisStill = holder.expiresAt > now() && (await store.machines.rename(uid, row.name));
+    return isHisStill ? known({ ...holder, name: row.name }) : refused(RELEASING);
   }
-  if (known !== null || created === null || existing.status === "deleting") {
+  if (holder !== null || created === null || existing.status === "deleting") {
     await fail();
     return refused(RELEASING);
   }
@@ -104,7 +94,7 @@ export async function heldByOurs(
   // Somebody else has given it a row by now.
   if (adopted === null) await fail();
   const [recorded] = adopted ? await store.machines.observe([{ uid, machine: existing }], now()) : [];
-  return recorded && recorded.expiresAt > now() ? done(recorded, false) : refused(RELEASING);
+  return recorded && recorded.expiresAt > now() ? known(recorded) : refused(RELEASING);
 }
 
 export const RELEASING: Refusal = {

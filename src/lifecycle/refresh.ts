@@ -1,8 +1,8 @@
-import { DriverError } from "../driver/driver.ts";
 import { isOurs, ourSelector } from "../machine/ownership.ts";
 import { LABEL, uidIn } from "../machine/labels.ts";
 import type { MachineRow } from "../machine/machine.ts";
-import type { Context } from "./context.ts";
+import type { Context, RequestContext } from "./context.ts";
+import { onDriverError } from "./refusal.ts";
 
 /** How old a look may be before somebody looks again; one look serves everybody who waits. */
 export const FRESH_MS = 3000;
@@ -12,34 +12,34 @@ export const FRESH_MS = 3000;
  * than every 3 s, whoever asks. Answers all rows, the looked-at ones as they are now. Where the provider does not answer they
  * stay as they were last seen, which `observed_at` tells.
  */
-export async function refreshCreating(deps: Context, rows: readonly MachineRow[]): Promise<readonly MachineRow[]> {
+export async function refreshCreating(context: Context, rows: readonly MachineRow[]): Promise<readonly MachineRow[]> {
   const creating = rows.filter(
     ({ phase, status }) => (phase === "requested" || phase === "active") && status === "creating",
   );
-  return look(deps, rows, creating);
+  return look(context, rows, creating);
 }
 
 /** The same for one machine that joined a network and has no address in it yet. */
-export async function refreshJoining(deps: Context, row: MachineRow): Promise<MachineRow> {
-  if (row.phase !== "active" || row.privateIpv4 !== "" || !(await deps.store.resources.usesNetwork(row.uid)))
+export async function refreshJoining(context: Context, row: MachineRow): Promise<MachineRow> {
+  if (row.phase !== "active" || row.privateIpv4 !== "" || !(await context.store.resources.usesNetwork(row.uid)))
     return row;
-  const [fresh = row] = await look(deps, [row], [row]);
+  const [fresh = row] = await look(context, [row], [row]);
   return fresh;
 }
 
 async function look(
-  deps: Context,
+  context: Context,
   rows: readonly MachineRow[],
   stale: readonly MachineRow[],
 ): Promise<readonly MachineRow[]> {
-  const { store, driver, capabilities, rules } = deps;
-  const now = deps.now();
+  const { store, driver, capabilities, rules } = context;
+  const now = context.now();
   // A look can wait; what is left of the provider's rate limit then is for deletes.
   if (stale.length === 0 || capabilities.hasHeadroom?.() === false) return rows;
   const uids = stale.map(({ uid }) => uid);
   const won = await store.work.claimLook(uids, now, now - FRESH_MS);
   if (won.length === 0) return rows;
-  try {
+  const looking = async () => {
     const machines = await driver.list(ourSelector(rules.installations, { [LABEL.uid]: won.map(({ uid }) => uid) }));
     const sightings = machines
       .filter((machine) => isOurs(machine, rules.installations))
@@ -47,29 +47,23 @@ async function look(
     const seen = await store.machines.observe(sightings, now);
     const fresh = new Map([...won, ...seen].map((row) => [row.uid, row]));
     return rows.map((row) => fresh.get(row.uid) ?? row);
-  } catch (error) {
-    if (error instanceof DriverError) return rows;
-    throw error;
-  }
+  };
+  return onDriverError(looking, () => rows);
 }
 
 /**
  * Waits until a machine is no longer being created, for `waitMs` at most, and answers its row as it is then. Everybody who
  * waits for one machine shares one look in three seconds.
  */
-export async function waitWhileCreating(
-  deps: Context & { readonly sleep: (milliseconds: number) => Promise<void> },
-  row: MachineRow,
-  waitMs: number,
-): Promise<MachineRow> {
-  const until = deps.now() + waitMs;
+export async function waitWhileCreating(context: RequestContext, row: MachineRow, waitMs: number): Promise<MachineRow> {
+  const until = context.now() + waitMs;
   let current = row;
-  while (current.status === "creating" && deps.now() < until) {
-    await deps.sleep(Math.min(FRESH_MS, until - deps.now()));
-    const [looked] = await refreshCreating(deps, [current]);
+  while (current.status === "creating" && context.now() < until) {
+    await context.sleep(Math.min(FRESH_MS, until - context.now()));
+    const [looked] = await refreshCreating(context, [current]);
     // Somebody else looked, or nobody may: what is known by now is in the row.
     current =
-      looked === undefined || looked === current ? ((await deps.store.machines.byUid(row.uid)) ?? current) : looked;
+      looked === undefined || looked === current ? ((await context.store.machines.byUid(row.uid)) ?? current) : looked;
   }
   return current;
 }

@@ -1,24 +1,10 @@
 /** How use cases say no: a value with a code, because the caller decides what follows and the edge decides how to say it. */
 import { DriverError, type DriverErrorCode } from "../driver/driver.ts";
+import type { RefusalCode } from "../machine/reason.ts";
 import type { Candidate } from "../machine/spec.ts";
 import type { Problem } from "../machine/validation.ts";
 
-export type RefusalCode =
-  | "invalid_input"
-  | "spec_mismatch"
-  | "name_taken"
-  | "releasing"
-  | "released"
-  | "expired"
-  | "not_found"
-  | "identity_mismatch"
-  | "provider_protected"
-  | "capacity"
-  | "provider_quota"
-  | "provider_unauthorized"
-  | "provider_unavailable"
-  | "creates_off"
-  | "installation_changed";
+export type { RefusalCode };
 
 /** What became of a pair of server type and region at a create. */
 export interface TriedCandidate extends Candidate {
@@ -32,10 +18,14 @@ export interface Refusal {
   readonly code: RefusalCode;
   /** What happened, in a sentence for people. */
   readonly message: string;
-  /** What the caller can do about it. */
+  /** What the caller can do about it, whichever way the call came. */
   readonly next: string;
   readonly retryAfterSeconds?: number;
   readonly problem?: Problem;
+  /** What it is about, where the code alone does not tell: what can be ordered at all, or what a machine was to use. */
+  readonly about?: "offer" | "attached";
+  /** It may have been done all the same. */
+  readonly isUncertain?: true;
   /** Under `capacity`: what was tried. */
   readonly candidates?: readonly TriedCandidate[];
 }
@@ -47,25 +37,52 @@ export const IDENTITY_MISMATCH: Refusal = {
   next: "Have an admin compare the server's labels with the row; the server was left alone.",
 };
 
-/** What a use case answers: what it was asked for, or why not. */
-export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal };
+/** What a caller is told while an admin holds the brake. */
+export const CREATES_OFF: Refusal = {
+  code: "creates_off",
+  message: "Creates are switched off here; what exists is looked after as ever.",
+  next: "Ask an admin, or try later.",
+  retryAfterSeconds: 60,
+};
 
-export const done = <T>(value: T): Outcome<T> => ({ ok: true, value });
-export const refused = (refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } => ({
-  ok: false,
-  refusal,
+/** What a caller is told whose name stands for something that was asked for otherwise. */
+export const specMismatch = (name: string): Refusal => ({
+  code: "spec_mismatch",
+  message: `What lives under the name ${name} was asked for with another body.`,
+  next: "Take it down first, use another name, or repeat the first body.",
 });
 
+/** A use case that did not do what it was asked. */
+export interface Refused {
+  readonly ok: false;
+  readonly refusal: Refusal;
+}
+
+/** What a use case answers: what it was asked for, or why not. */
+export type Outcome<T> = { readonly ok: true; readonly value: T } | Refused;
+
+export const done = <T>(value: T): Outcome<T> => ({ ok: true, value });
+export const refused = (refusal: Refusal): Refused => ({ ok: false, refusal });
+
+/** A request that a rule of ours forbids, naming the field as the caller spells it. */
+export const breaksRule = (problem: Problem): Refused =>
+  refused({
+    code: "invalid_input",
+    message: `\`${problem.field}\` ${problem.rule}.`,
+    next: "Correct the field and send again.",
+    problem,
+  });
+
 /** Turns a driver's failure into what `then` makes of it; any other failure is nobody's to handle and surfaces. */
-export async function onDriverError<T>(
+export async function onDriverError<T, Instead>(
   act: () => Promise<T>,
-  then: (error: DriverError) => T | Promise<T>,
-): Promise<T> {
+  then: (error: DriverError) => Instead | Promise<Instead>,
+): Promise<T | Instead> {
   try {
     return await act();
   } catch (error) {
-    if (error instanceof DriverError) return then(error);
-    throw error;
+    if (!(error instanceof DriverError)) throw error;
+    return then(error);
   }
 }
 
@@ -93,7 +110,7 @@ const MEANINGS: Partial<Record<DriverErrorCode, Meaning>> = {
     next: "Destroy machines, or have the provider raise the project's limit.",
     waits: true,
   },
-  unauthorized: { code: "provider_unauthorized", next: "An admin must check HCLOUD_TOKEN.", waits: true },
+  unauthorized: { code: "provider_unauthorized", next: "An admin must check the provider's credential.", waits: true },
 };
 
 /** What a provider's failure means to a caller. */

@@ -1,49 +1,47 @@
 import { DriverError } from "../driver/driver.ts";
-import { endOf } from "../machine/lease.ts";
+import { checkLife, endOf } from "../machine/lease.ts";
 import { isSame } from "../machine/ownership.ts";
 import { LABEL, labelSeconds } from "../machine/labels.ts";
 import { formatDuration } from "../machine/duration.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
-import { IDENTITY_MISMATCH, type Refusal } from "./refusal.ts";
-import type { Context } from "./context.ts";
-
-export type RenewResult =
-  | { readonly ok: true; readonly row: MachineRow }
-  | { readonly ok: false; readonly refusal: Refusal };
+import { breaksRule, done, IDENTITY_MISMATCH, refused, type Outcome, type Refusal } from "./refusal.ts";
+import type { Context, RequestContext } from "./context.ts";
 
 /**
- * Moves a lease's end to `ttlMs` from now, never earlier than it is and never past `max_until`. The row decides, in one guarded
- * statement; then the label follows, which the sweep repeats until it has. Of a renewal and the end exactly one wins.
+ * Moves a lease's end to `ttl` (`30m`) from now, never earlier than it is and never past `max_until`. The row decides, in one
+ * guarded statement; then the label follows, which the sweep repeats until it has. Of a renewal and the end exactly one wins.
  */
 export async function renewMachine(
-  deps: Context,
+  context: RequestContext,
   row: MachineRow,
-  ttlMs: number,
-  requestId: string,
-): Promise<RenewResult> {
-  const now = deps.now();
-  const until = now + ttlMs;
+  ttl: string,
+): Promise<Outcome<MachineRow>> {
+  const life = checkLife("ttl", ttl, context.rules.maxAgeMs);
+  if (!life.ok) return breaksRule(life.problem);
+  const now = context.now();
+  const until = now + life.value;
   if (until > row.maxUntil) {
     const longest = formatDuration(Math.max(0, Math.floor((row.maxUntil - now) / 1000) * 1000));
     const rule = `must be at most ${longest}: this machine may live until ${new Date(row.maxUntil).toISOString()}`;
-    return {
-      ok: false,
-      refusal: { code: "invalid_input", message: `\`ttl\` ${rule}.`, next: NEXT, problem: { field: "ttl", rule } },
-    };
+    return refused({
+      code: "invalid_input",
+      message: `\`ttl\` ${rule}.`,
+      next: "Ask for less, or create another machine.",
+      problem: { field: "ttl", rule },
+    });
   }
-  const renewed = await deps.store.leases.renew(row.uid, now, until, requestId);
+  const renewed = await context.store.leases.renew(row.uid, now, until, context.requestId);
   if (renewed) {
-    if ((await tellLabel(deps, renewed)) === "stranger") return { ok: false, refusal: IDENTITY_MISMATCH };
-    return { ok: true, row: renewed };
+    if ((await tellLabel(context, renewed)) === "stranger") return refused(IDENTITY_MISMATCH);
+    return done(renewed);
   }
-  const current = await deps.store.machines.byUid(row.uid);
+  const current = await context.store.machines.byUid(row.uid);
   const isAlive =
     current !== null && (current.phase === "requested" || current.phase === "active") && current.expiresAt > now;
   // It lives at least that long already: what was asked for is so.
-  return isAlive ? { ok: true, row: current } : { ok: false, refusal: EXPIRED };
+  return isAlive ? done(current) : refused(EXPIRED);
 }
 
-const NEXT = "Ask for less, or create another machine.";
 const EXPIRED: Refusal = {
   code: "expired",
   message: "The lease has ended; an ended one is never brought back.",
@@ -54,12 +52,12 @@ const EXPIRED: Refusal = {
  * Keeps a machine after its job failed, for as long as it was asked with, counted from now and within `max_until`. Null when
  * there is nothing to keep: it was not asked for, or the machine is at its end.
  */
-export async function keepOnFailure(deps: Context, row: MachineRow, requestId: string): Promise<MachineRow | null> {
+export async function keepOnFailure(context: RequestContext, row: MachineRow): Promise<MachineRow | null> {
   if (row.keepOnFailureMs === null) return null;
-  const now = deps.now();
+  const now = context.now();
   const until = Math.min(now + row.keepOnFailureMs, row.maxUntil);
-  const kept = await deps.store.leases.keep(row.uid, now, until, requestId);
-  if (kept) await tellLabel(deps, kept);
+  const kept = await context.store.leases.keep(row.uid, now, until, context.requestId);
+  if (kept) await tellLabel(context, kept);
   return kept;
 }
 

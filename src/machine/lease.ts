@@ -1,7 +1,19 @@
 import { labelTime } from "./age.ts";
+import { DURATION_RULE, formatDuration, parseDuration } from "./duration.ts";
 import { LABEL } from "./labels.ts";
 import type { Labels, Machine, MachineRow } from "./machine.ts";
 import type { Rules } from "./rules.ts";
+import { invalid, valid, type Checked } from "./validation.ts";
+
+const SHORTEST = "60s";
+
+/** A length of life that a caller asks for in `field`, as `30m`; answers milliseconds. */
+export function checkLife(field: string, text: string, maxAgeMs: number): Checked<number> {
+  const length = parseDuration(text);
+  if (length === null) return invalid(field, DURATION_RULE);
+  if (length < (parseDuration(SHORTEST) ?? 0)) return invalid(field, `must be at least ${SHORTEST}`);
+  return length <= maxAgeMs ? valid(length) : invalid(field, `must be at most ${formatDuration(maxAgeMs)} (MAX_AGE)`);
+}
 
 /**
  * When a machine with a row ends: the later of row and label, within what was promised at most. A label that this row is

@@ -6,6 +6,8 @@
  * `decide.ts` is where the two meet.
  */
 
+import type { RowReason } from "./reason.ts";
+
 /** What a provider says of a machine, normalised by its driver and never by callers (S1, S2, P1). */
 export const LIVE_STATUSES = ["creating", "running", "stopped", "deleting", "unknown"] as const;
 /** Every status a row can show: a provider's, or `destroyed` once nothing is left. */
@@ -71,7 +73,7 @@ export interface MachineRow {
   readonly phase: Phase;
   readonly status: Status;
   /** Why it ended, or is about to; null while nothing is wrong. */
-  readonly reason: string | null;
+  readonly reason: RowReason | null;
   /** Identifies the body it was asked with; cloud-init itself is never stored. */
   readonly specSha256: string;
   readonly serverType: string;

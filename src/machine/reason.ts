@@ -1,28 +1,30 @@
 /** Why the decision table says what it says. Stable: reports, rows and people go by these words. */
-export type Reason =
-  | "foreign"
-  | "provider_protected"
-  | "dying"
-  | "identity_mismatch"
-  | "unreadable"
-  | "unattributed"
-  | "duplicate"
-  | "late_landing"
-  | "requested"
-  | "expired"
-  | "launch_failed"
-  | "attach_failed"
-  | "live"
-  | "max_age"
-  | "young"
-  | "no_row"
-  | "unknown_age"
-  | "gone"
-  | "lost"
-  | "never_seen"
-  | "not_seen"
-  | "other_credential"
-  | "inventory_untrusted";
+const REASONS = [
+  "foreign",
+  "provider_protected",
+  "dying",
+  "identity_mismatch",
+  "unreadable",
+  "unattributed",
+  "duplicate",
+  "late_landing",
+  "requested",
+  "expired",
+  "launch_failed",
+  "attach_failed",
+  "live",
+  "max_age",
+  "young",
+  "no_row",
+  "unknown_age",
+  "gone",
+  "lost",
+  "never_seen",
+  "not_seen",
+  "other_credential",
+  "inventory_untrusted",
+] as const;
+export type Reason = (typeof REASONS)[number];
 
 /**
  * Why absence proves nothing: the row was made under another credential of the provider, which may show another project; or the
@@ -30,27 +32,50 @@ export type Reason =
  */
 export type Doubt = Extract<Reason, "other_credential" | "inventory_untrusted">;
 
+/** Why a use case did not do what it was asked: what its caller is told, and the row of a create that failed. */
+const REFUSAL_CODES = [
+  "invalid_input",
+  "spec_mismatch",
+  "name_taken",
+  "releasing",
+  "released",
+  "expired",
+  "not_found",
+  "identity_mismatch",
+  "provider_protected",
+  "capacity",
+  "provider_quota",
+  "provider_unauthorized",
+  "provider_unavailable",
+  "creates_off",
+  "installation_changed",
+] as const;
+export type RefusalCode = (typeof REFUSAL_CODES)[number];
+
 /** Why a firewall, a network or a key is deleted, kept or closed. */
-export type ResourceReason =
-  | Extract<
-      Reason,
-      | "requested"
-      | "expired"
-      | "gone"
-      | "not_seen"
-      | "unreadable"
-      | "identity_mismatch"
-      | "no_row"
-      | "duplicate"
-      | "late_landing"
-    >
+const RESOURCE_REASONS = [
+  "requested",
+  "expired",
+  "gone",
+  "not_seen",
+  "unreadable",
+  "identity_mismatch",
+  "no_row",
+  "duplicate",
+  "late_landing",
   /** Past its end at the first look; the second one deletes it. */
-  | "idle"
-  | "in_use"
+  "idle",
+  "in_use",
   /** Another row stands for the same key. */
-  | "shared"
+  "shared",
   /** A key that was there before us. */
-  | "not_ours"
-  | "disowned"
+  "not_ours",
+  "disowned",
   /** The provider has no such kind. */
-  | "not_offered";
+  "not_offered",
+] as const;
+export type ResourceReason = (typeof RESOURCE_REASONS)[number];
+
+/** Why a row ended, or is about to. `unknown` is a word of another version. */
+export const ROW_REASONS = [...REASONS, ...REFUSAL_CODES, ...RESOURCE_REASONS, "unknown"] as const;
+export type RowReason = (typeof ROW_REASONS)[number];

@@ -4,6 +4,7 @@ import { uidIn } from "./labels.ts";
 import type { FirewallRule } from "./firewall.ts";
 import type { Labels } from "./machine.ts";
 import { checkName, isUid, type Ref } from "./name.ts";
+import type { RowReason } from "./reason.ts";
 import { invalid, valid, type Checked } from "./validation.ts";
 
 /** What machines need beside them, in the order in which it is taken down once they are gone (S52). */
@@ -48,7 +49,7 @@ export interface ResourceRow {
   readonly installation: string;
   readonly phase: (typeof RESOURCE_PHASES)[number];
   /** Why it ended, or cannot end yet; null while nothing is wrong. */
-  readonly reason: string | null;
+  readonly reason: RowReason | null;
   readonly spec: ResourceSpec;
   readonly requestedAt: number;
   readonly createdAt: number | null;

@@ -1,5 +1,6 @@
 import type { Verdict } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
+import type { Reason } from "../machine/reason.ts";
 import type { Item, SweepReason } from "./report.ts";
 
 /** Which rows a phase works on, and what it does with them besides. */
@@ -22,7 +23,10 @@ export interface Case {
   readonly isClaimed: boolean;
   /** `wait`: nothing can be done now. `label`: its label is behind and is to be written. */
   readonly act: Verdict["act"] | "wait" | "label";
+  /** Why that was decided. */
+  readonly why: Reason;
   readonly outcome: Item["outcome"];
+  /** What is told of it: why it was decided, or what came in between. */
   readonly reason: SweepReason;
   readonly detail: string | null;
 }

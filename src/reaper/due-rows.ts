@@ -110,7 +110,7 @@ async function judge(context: PhaseContext, queue: Queue, row: MachineRow, sight
   const { act, reason, alert } = decide(row, sighting, context.now(), context.rules);
   const machine = machineIn(sighting);
   const isMissing = sighting.seen === "absent" && row.providerId === null;
-  const one = { row, machine, isMissing, isClaimed: false, act, reason, detail: null };
+  const one = { row, machine, isMissing, isClaimed: false, act, why: reason, reason, detail: null };
   if (act === "destroy" && machine && !(await context.allowance.take({ reason }, row, machine)))
     return { ...one, act: "wait", reason: "held", outcome: "alert" };
   if (act === "destroy") return { ...one, outcome: "destroyed" };
@@ -128,11 +128,12 @@ async function claim({ store, credential, now }: PhaseContext, cases: readonly C
     { store, credential },
     doomed.map(({ row }) => row),
   );
-  const dooms = doomed.map(({ row, reason }) => ({
+  const dooms = doomed.map(({ row, machine, why }) => ({
     uid: row.uid,
-    reason,
+    reason: why,
     expiresAt: row.expiresAt,
-    lacking: reason === "attach_failed" ? row.attachments : null,
+    lacking: why === "attach_failed" ? row.attachments : null,
+    providerId: machine.providerId,
   }));
   const won = await store.endings.claimDestroy(dooms, now());
   return cases.map((one) => {
@@ -183,6 +184,7 @@ const remaining = (row: MachineRow, reason: StopReason): Case => ({
   isMissing: false,
   isClaimed: false,
   act: "wait",
+  why: "not_seen",
   outcome: "remaining",
   reason,
   detail: null,

@@ -38,7 +38,7 @@ export async function endResources(context: PhaseContext, ended: readonly Resour
   const claimed = await store.resources.claimDelete(affordable, now);
   let stop: StopReason = "budget";
   const done = await deleteClaimed(context, claimed, async (last) => {
-    if (last !== undefined && concernsAll(last.error)) pace.refuse(last.error.message);
+    if (last?.act === "postpone" && concernsAll(last.error)) pace.refuse(last.error.message);
     const reason = await pace.stop({ fetches: 0, statements: 0 });
     stop = reason ?? stop;
     return reason === null;
@@ -51,8 +51,10 @@ export async function endResources(context: PhaseContext, ended: readonly Resour
   ];
 }
 
-function toDone({ row, act, reason, detail = null, error }: Deletion): Item {
-  if (act === "close") return toItem(row, reason === "expired" ? "destroyed" : "settled", reason, detail);
+function toDone(deletion: Deletion): Item {
+  const { row, reason } = deletion;
+  if (deletion.act === "close") return toItem(row, reason === "expired" ? "destroyed" : "settled", reason);
+  const { detail = null, error } = deletion;
   if (reason === "identity_mismatch" || needsSomebody(error)) return toItem(row, "alert", reason, detail);
   return toItem(row, error === undefined && row.attempts < PATIENCE ? "kept" : "error", reason, detail);
 }

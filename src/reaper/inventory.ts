@@ -46,7 +46,7 @@ export async function reconcile(context: PhaseContext): Promise<PhaseResult> {
   // A pass can wait; what is left of the provider's rate limit then is for deletes.
   if (capabilities.hasHeadroom?.() === false) return { items, failure: null };
   const pass = (state.pass ??= newPass(now));
-  const failure = await onDriverError<string | null>(
+  const failure = await onDriverError(
     async () => {
       for (let slice = 0; slice < MOST_SLICES[context.plan]; slice++) {
         if ((await pace.stop(COST)) !== null) break;

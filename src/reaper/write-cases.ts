@@ -27,10 +27,10 @@ export async function writeCases({ store, now }: PhaseContext, queue: Queue, cas
 const isAlive = ({ reason }: Case): boolean => reason === "live" || reason === "label";
 const isWaiting = ({ act, outcome }: Case): boolean => (act === "keep" || act === "wait") && outcome !== "remaining";
 
-function toEnding({ row, act, reason }: Case) {
-  const hasNeverBeen = reason === "never_seen" && row.phase === "requested";
+function toEnding({ row, act, why }: Case) {
+  const hasNeverBeen = why === "never_seen" && row.phase === "requested";
   const phase = act === "disown" ? ("disowned" as const) : hasNeverBeen ? ("failed" as const) : ("destroyed" as const);
-  return { uid: row.uid, reason, phase };
+  return { uid: row.uid, reason: why, phase };
 }
 
 /**

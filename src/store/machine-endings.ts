@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Attachments, MachineRow } from "../machine/machine.ts";
+import type { RowReason } from "../machine/reason.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
 import { eventsOfEndings } from "./events.ts";
 import { machineRow } from "./machine-row.ts";
@@ -10,7 +11,7 @@ import type { Db } from "./writer.ts";
 /** A row's end and why; a reason that the row has already stays. */
 export interface Ending {
   readonly uid: string;
-  readonly reason: string;
+  readonly reason: RowReason;
 }
 
 /** The phase in which a row's end leaves it. */
@@ -26,6 +27,8 @@ export interface Doom extends Ending {
   readonly expiresAt: number;
   /** Where it was decided over what is missing on a machine: what it was to have, as it was read. */
   readonly lacking?: Attachments | null;
+  /** The machine that was seen, of which the row may not know the id yet. */
+  readonly providerId?: string;
 }
 
 /** How rows of `machines` end. Every method says what it is guarded by; a lost guard changes nothing. */
@@ -93,10 +96,6 @@ export function createMachineEndings(db: Db) {
     /** Ends machines that never came to be, on the word of whoever tried. Guarded by `requested`. */
     fail: (ended: readonly Ending[], now: number) => end(as("failed", ended), now, "phase = 'requested'"),
 
-    failUntried: (ended: readonly Ending[], now: number) => close(as("failed", ended), now),
-    markDestroyed: (ended: readonly Ending[], now: number) => close(as("destroyed", ended), now),
-    disown: (ended: readonly Ending[], now: number) => close(as("disowned", ended), now),
-
     /**
      * The owner's word that this uid shall not live: a tombstone from now on, whatever lands later. Guarded by being live.
      * The lease ends with it, so that the sweep takes it up where this request cannot finish.
@@ -117,7 +116,8 @@ export function createMachineEndings(db: Db) {
       const where = `uid = doom.value ->> 'uid' AND expires_at = doom.value ->> 'expiresAt' AND ${LIVE_MACHINE}
         AND (doom.value ->> 'lacking' IS NULL OR json(attachments) = json(doom.value ->> 'lacking'))`;
       const head = `UPDATE machines SET phase = 'destroying', status = 'deleting', expires_at = min(expires_at, ?2),
-          reason = coalesce(reason, doom.value ->> 'reason')
+          reason = coalesce(reason, doom.value ->> 'reason'),
+          provider_id = coalesce(provider_id, doom.value ->> 'providerId')
         FROM json_each(?1) AS doom` as const;
       const won = await db.claim(
         [change({ head, where, tail: "RETURNING uid" }, dooms, now)],
@@ -158,20 +158,6 @@ export function createMachineEndings(db: Db) {
           uid,
           providerId,
           now,
-        ),
-      );
-    },
-
-    /** Those that the provider agreed to delete and still shows: to be deleted again. */
-    async unmarkAccepted(uids: readonly string[]): Promise<void> {
-      if (uids.length === 0) return;
-      await db.write(
-        change(
-          {
-            head: "UPDATE machines SET delete_accepted_at = NULL",
-            where: `uid IN (SELECT value FROM json_each(?1)) AND ${LIVE_MACHINE}`,
-          },
-          JSON.stringify(uids),
         ),
       );
     },

@@ -62,9 +62,6 @@ export function createMachineInventory(db: Db) {
     /** The same of looks that saw another machine at their ids. */
     markMismatched: (uids: readonly string[], now: number) => mark("mismatched_since", uids, now),
 
-    /** The old way to say so; expire and settle still do. */
-    note: (what: "missing" | "mismatched", uids: readonly string[], now: number) => mark(`${what}_since`, uids, now),
-
     /** Looks that found these missing since then count for nothing. */
     async forgetMissing(since: number): Promise<void> {
       const where = `${LIVE_MACHINE} AND provider_id IS NOT NULL AND missing_since >= ?`;

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { PHASES, STATUSES, type Attachments, type MachineRow } from "../machine/machine.ts";
+import { ROW_REASONS } from "../machine/reason.ts";
 import { jsonText } from "./rows.ts";
 
 const attachments: z.ZodType<Attachments> = z.object({
@@ -23,7 +24,7 @@ export const machineRow: z.ZodType<MachineRow> = z
     credential: z.string(),
     phase: z.enum(PHASES),
     status: z.enum(STATUSES),
-    reason: z.string().nullable(),
+    reason: z.enum(ROW_REASONS).nullable().catch("unknown"),
     spec_sha256: z.string(),
     server_type: z.string(),
     region: z.string(),

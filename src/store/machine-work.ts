@@ -91,20 +91,6 @@ export function createMachineWork(db: Db) {
       return claimed.length > 0;
     },
 
-    /** These have been seen with all that they were made with. */
-    async confirmAttached(uids: readonly string[]): Promise<void> {
-      if (uids.length === 0) return;
-      await db.write(
-        change(
-          {
-            head: "UPDATE machines SET attachments = NULL",
-            where: `uid IN (SELECT value FROM json_each(?1)) AND ${LIVE_MACHINE}`,
-          },
-          JSON.stringify(uids),
-        ),
-      );
-    },
-
     /** These are not waited for to be seen with a firewall any more. */
     async forgetFirewall(uids: readonly string[], firewallId: string): Promise<void> {
       await db.write(
@@ -167,27 +153,6 @@ export function createMachineWork(db: Db) {
           },
           JSON.stringify(tries),
           now,
-        ),
-      );
-    },
-
-    /**
-     * A sweep has done for now with these, and leaves each alone until its `nextTryAt`; a failed one counts. Only while the end is
-     * the one that was read: an owner's word that came meanwhile is not put off.
-     */
-    async retryLater(
-      tries: readonly { uid: string; expiresAt: number; error: string | null; nextTryAt: number; failed: boolean }[],
-    ): Promise<void> {
-      if (tries.length === 0) return;
-      await db.write(
-        change(
-          {
-            head: `UPDATE machines SET attempts = attempts + (try.value ->> 'failed'), last_error = try.value ->> 'error',
-                next_try_at = try.value ->> 'nextTryAt'
-              FROM json_each(?1) AS try`,
-            where: `uid = try.value ->> 'uid' AND expires_at = try.value ->> 'expiresAt' AND ${LIVE_MACHINE}`,
-          },
-          JSON.stringify(tries),
         ),
       );
     },

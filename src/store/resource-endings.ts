@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { ResourceRow } from "../machine/resource.ts";
+import type { RowReason } from "../machine/reason.ts";
 import { FREE, LIVE_MACHINE, LIVE_RESOURCE } from "./conditions.ts";
 import { resourceRow, specText } from "./resource-row.ts";
 import { parseRows } from "./rows.ts";
@@ -33,7 +34,7 @@ const claimed = z.object({ shared: z.int() });
 export function createResourceEndings(db: Db) {
   return {
     /** One that never came to be. Guarded by `requested`. */
-    async fail(uid: string, reason: string, now: number): Promise<void> {
+    async fail(uid: string, reason: RowReason, now: number): Promise<void> {
       const head = "UPDATE resources SET phase = 'failed', reason = ?2, deleted_at = ?3, next_try_at = NULL";
       await db.write(change({ head, where: "uid = ?1 AND phase = 'requested'" }, uid, reason, now));
     },
@@ -100,7 +101,7 @@ export function createResourceEndings(db: Db) {
     },
 
     /** Closes rows that nothing stands for any more. Guarded by being live. */
-    async close(ended: readonly { uid: string; reason: string }[], now: number): Promise<void> {
+    async close(ended: readonly { uid: string; reason: RowReason }[], now: number): Promise<void> {
       if (ended.length === 0) return;
       const closed = change(
         {

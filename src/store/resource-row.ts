@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { RESOURCE_PHASES, type ResourceRow, type ResourceSpec } from "../machine/resource.ts";
+import { ROW_REASONS } from "../machine/reason.ts";
 import { jsonText } from "./rows.ts";
 
 const rule = z.object({
@@ -27,7 +28,7 @@ export const resourceRow: z.ZodType<ResourceRow> = z
     provider_id: z.string().nullable(),
     installation: z.string(),
     phase: z.enum(RESOURCE_PHASES),
-    reason: z.string().nullable(),
+    reason: z.enum(ROW_REASONS).nullable().catch("unknown"),
     spec: jsonText(specShape),
     requested_at: z.int(),
     created_at: time,

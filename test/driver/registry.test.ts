@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { Misconfigured, readSweepConfig } from "../../src/config.ts";
+import { readSweepConfig } from "../../src/config.ts";
+import { Misconfigured } from "../../src/machine/misconfigured.ts";
 import { createProviders } from "../../src/providers.ts";
 import { NOW, spec } from "./contract/cloud.ts";
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { readConfig } from "../../src/config.ts";
-import { machineBody, parseMachineBody } from "../../src/http/machines/body.ts";
+import { machineBody, orderOf } from "../../src/http/machines/body.ts";
+import { checkOrder } from "../../src/lifecycle/order.ts";
 import { checkRequest, checkSpec, type MachineSpec } from "../../src/machine/spec.ts";
-import { createMayfly } from "../mayfly.ts";
 import { specOf } from "./fixtures.ts";
 
 const fieldOf = (change: Partial<MachineSpec>): string | null => {
@@ -14,9 +13,10 @@ const fieldOfRequest = (change: Partial<MachineSpec>): string | null => {
   return checked.ok ? null : checked.problem.field;
 };
 /** What a caller's body comes to, defaults filled in. */
-const requestOf = async (body: object) => {
-  const parsed = machineBody.parse({ server_type: "cx23", region: "fsn1", ...body });
-  return (await parseMachineBody(parsed, readConfig(createMayfly().bindings))).request;
+const requestOf = (body: object) => {
+  const order = orderOf(machineBody.parse({ server_type: "cx23", region: "fsn1", ...body }));
+  const checked = checkOrder(order, { maxAgeMs: 86_400_000 });
+  return checked.ok ? checked.value.request : null;
 };
 
 it("S14: the five core fields are refused under the contract's own names", () => {
@@ -28,9 +28,9 @@ it("S14: the five core fields are refused under the contract's own names", () =>
   expect(fieldOf({ labels: { "-": "v" } })).toBe("labels.-");
 });
 
-it("S15: without an image a machine gets debian-12", async () => {
-  expect(await requestOf({})).toMatchObject({ image: "debian-12" });
-  expect(await requestOf({ image: "ubuntu-24.04" })).toMatchObject({ image: "ubuntu-24.04" });
+it("S15: without an image a machine gets debian-12", () => {
+  expect(requestOf({})).toMatchObject({ image: "debian-12" });
+  expect(requestOf({ image: "ubuntu-24.04" })).toMatchObject({ image: "ubuntu-24.04" });
 });
 
 describe("a way to reach the machine", () => {
@@ -90,9 +90,9 @@ describe("cloud-init", () => {
     expect(fieldOf({ cloudInit: "#cloud-config \uD800" })).toBe("cloud_init");
   });
 
-  it("is passed on byte for byte", async () => {
+  it("is passed on byte for byte", () => {
     const text = "#cloud-config\r\n# é\n\n";
-    expect(await requestOf({ cloud_init: text })).toMatchObject({ cloudInit: text });
+    expect(requestOf({ cloud_init: text })).toMatchObject({ cloudInit: text });
   });
 });
 
@@ -131,15 +131,12 @@ describe("where and what", () => {
     },
   );
 
-  it("S36: a body without a region is refused, and one without a server type too unless an arch says what to pick from", async () => {
+  it("S36: a body without a region is refused, and one without a server type too unless an arch says what to pick from", () => {
     expect(machineBody.safeParse({ server_type: "cx23" }).error?.issues[0]?.path).toEqual(["region"]);
     const parsed = machineBody.parse({ region: "fsn1" });
-    await expect(parseMachineBody(parsed, { maxAgeMs: 1 })).rejects.toMatchObject({
-      details: { field: "server_type" },
-    });
+    expect(checkOrder(orderOf(parsed), { maxAgeMs: 1 })).toMatchObject({ problem: { field: "server_type" } });
     const byArch = machineBody.parse({ region: "fsn1", arch: "arm64" });
-    await expect(parseMachineBody(byArch, { maxAgeMs: 1 })).resolves.toMatchObject({
-      asked: { serverTypes: [], arch: "arm64" },
-    });
+    expect(checkOrder(orderOf(byArch), { maxAgeMs: 1 })).toMatchObject({ ok: true });
+    expect(orderOf(byArch)).toMatchObject({ serverTypes: undefined, arch: "arm64" });
   });
 });

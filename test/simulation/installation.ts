@@ -6,7 +6,7 @@ import { createApp } from "../../src/http/app.ts";
 import type { LogEvent } from "../../src/log.ts";
 import { createProviders } from "../../src/providers.ts";
 import type { SweepReport } from "../../src/reaper/report.ts";
-import { openInvocation as openReal, openSweep, runSweep } from "../../src/invocation.ts";
+import { hostOf, openInvocation as openReal, openSweep, runSweep } from "../../src/invocation.ts";
 import type { Runtime } from "../../src/runtime.ts";
 import { asD1, type Database } from "./database.ts";
 import { openInvocation, type Circumstances, type Invocation } from "./invocation.ts";
@@ -115,7 +115,7 @@ export function openInstallation(surroundings: Surroundings, uids: { count: numb
           headers: { Authorization: `Bearer ${own.ADMIN_TOKEN}` },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         };
-        const response = await createApp(runtime, isolate.openProvider).request(path, init, own, context);
+        const response = await createApp(hostOf(runtime, isolate.openProvider)).request(path, init, own, context);
         // A failure that waits there has been answered; here it counts that all of it is over.
         await Promise.allSettled(later);
         return { status: response.status, text: await response.text() };

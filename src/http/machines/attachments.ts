@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { MOST_ATTACHED, MOST_MADE_WITH, type Attachment } from "../../machine/attachment.ts";
+import { MOST_ATTACHED, type Attachment } from "../../machine/attachment.ts";
 import { parseResourceRef, type ResourceKind, type ResourceSpec } from "../../machine/resource.ts";
-import { invalidField } from "../problem.ts";
+import { invalidField } from "../edge/problem.ts";
 import { firewallFields, firewallSpec, networkFields, networkSpec, sshKeySpec } from "../resources/specs.ts";
-import { refIn } from "../resources/owner.ts";
+import { refIn } from "../resources/meant.ts";
 
 const most = (number: number) => `must be at most ${number}`;
 const choice = <Inline extends z.ZodType>(inline: Inline, rule: string) => z.union([z.string(), inline], rule);
@@ -55,7 +55,5 @@ export function parseAttachments({ ssh_keys, firewalls, networks }: Fields, regi
     if (typeof one === "string") all.push(named("network", field, one));
     else all.push(made(field, networkSpec(one.ip_range, region, `${field}.ip_range`)));
   }
-  const [beyond] = all.filter(({ by }) => by === "spec").slice(MOST_MADE_WITH);
-  if (beyond === undefined) return all;
-  throw invalidField(beyond.field, `must be created before: at most ${MOST_MADE_WITH} are made with a machine`);
+  return all;
 }

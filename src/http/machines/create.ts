@@ -2,26 +2,24 @@ import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import * as z from "zod";
 import { createMachine } from "../../lifecycle/create.ts";
-import { candidatesOf } from "../../lifecycle/candidates.ts";
+import { checkOrder } from "../../lifecycle/order.ts";
 import { waitWhileCreating } from "../../lifecycle/refresh.ts";
 import { checkName, idOf } from "../../machine/name.ts";
 import { silenceOf } from "../../reaper/health.ts";
-import type { Scope } from "../../invocation.ts";
-import { inBackground, keepAlive } from "../background.ts";
-import type { AppEnv } from "../app-env.ts";
-import { needsBody } from "../body.ts";
-import { json, problems } from "../openapi.ts";
-import { invalidField, problemOf } from "../problem.ts";
-import { wait } from "../schemas.ts";
-import { termsOf } from "../terms.ts";
-import { machineBody, parseMachineBody, type MachineBody } from "./body.ts";
-import { candidate, candidateJson, machineJson, toJson } from "./json.ts";
-import { ownerQuery } from "./shapes.ts";
-import { ownerFor, pathOf } from "./owner.ts";
+import { inBackground, keepAlive } from "../edge/background.ts";
+import type { AppEnv, Scope } from "../edge/app-env.ts";
+import { needsBody } from "../edge/body.ts";
+import { json, problems } from "../edge/openapi.ts";
+import { actor } from "../edge/owner.ts";
+import { unwrap, validOf } from "../edge/problem.ts";
+import { ownerQuery, wait } from "../edge/schemas.ts";
+import { machineBody, orderOf, type MachineBody } from "./body.ts";
+import { candidate, candidateJson } from "../edge/candidates.ts";
+import { machineJson, toJson } from "./json.ts";
 
 const body = { content: { "application/json": { schema: machineBody } }, required: true };
 const query = ownerQuery.extend({ wait });
-const created = z.object({
+const createdJson = z.object({
   machine: machineJson.extend({ candidates: z.array(candidate).meta({ description: "empty for a repeat" }) }),
   warning: z.string().optional().meta({ description: "the sweeps are silent; health tells more" }),
 });
@@ -33,8 +31,8 @@ const put = createRoute({
   middleware: needsBody,
   request: { params: z.object({ ref: z.string() }), query, body },
   responses: {
-    200: json(created, "A repeat: the machine that is there"),
-    201: json(created, "A new machine"),
+    200: json(createdJson, "A repeat: the machine that is there"),
+    201: json(createdJson, "A new machine"),
     ...problems,
   },
 });
@@ -44,15 +42,14 @@ const post = createRoute({
   summary: "Create a machine under a name that is made for you",
   middleware: needsBody,
   request: { query, body },
-  responses: { 201: json(created, "A new machine"), ...problems },
+  responses: { 201: json(createdJson, "A new machine"), ...problems },
 });
 
 /** `PUT /v1/machines/{name}` and `POST /v1/machines`. */
 export function createRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(put, async (c) => {
-    const name = checkName(c.req.valid("param").ref);
-    if (!name.ok) throw invalidField(name.problem.field, name.problem.rule);
-    const { answer, isNew } = await create(c, name.value, c.req.valid("query"), c.req.valid("json"));
+    const name = validOf(checkName(c.req.valid("param").ref));
+    const { answer, isNew } = await create(c, name, c.req.valid("query"), c.req.valid("json"));
     return c.json(answer, isNew ? 201 : 200);
   });
 
@@ -65,48 +62,22 @@ export function createRoutes(app: OpenAPIHono<AppEnv>): void {
 
 async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof query>, sent: MachineBody) {
   const scope = c.get("scope");
-  const { config } = scope;
-  const principal = c.get("principal");
-  const owner = ownerFor(principal, asked.owner);
-  const {
-    request,
-    attachments,
-    asked: preferences,
-    ttlMs,
-    keepOnFailureMs,
-    specSha256,
-  } = await parseMachineBody(sent, config);
-  const terms = await termsOf(scope);
-  const choice = await candidatesOf(scope, config.provider, preferences);
-  if (!choice.ok) throw problemOf(choice.refusal);
-  const { candidates } = choice;
-  const account = owner === principal.owner ? principal.account : owner;
-  const command = {
-    owner,
-    account,
-    name,
-    request,
-    attachments,
-    candidates,
-    specSha256,
-    ttlMs,
-    keepOnFailureMs,
-    requestId: c.get("requestId"),
-  };
-
-  const work = createMachine({ ...scope, terms }, command);
+  const principal = actor(c, asked.owner);
+  const order = orderOf(sent);
+  // Nobody pays with a sweep for what is refused at sight.
+  validOf(checkOrder(order, scope.rules));
+  const work = createMachine(scope, principal, name, order);
   keepAlive(c, work);
   const warning = await sweepIfSilent(c, scope, work);
-  const result = await work;
-  if (!result.ok) throw problemOf(result.refusal);
+  const { row: created, isNew, candidates } = unwrap(await work);
   // What an invocation may spend, the sweep for a dead cron needs; it does not go on waiting as well.
   const waitMs = warning === null ? asked.wait * 1000 : 0;
-  const row = await waitWhileCreating(scope, result.row, waitMs);
+  const row = await waitWhileCreating(scope, created, waitMs);
   c.set("machine", idOf(row.uid));
-  c.set("outcome", result.isNew ? "created" : "repeated");
-  c.header("Location", pathOf(row));
-  const machine = { ...toJson(row, scope.now()), candidates: result.candidates.map(candidateJson) };
-  return { answer: warning === null ? { machine } : { machine, warning }, isNew: result.isNew };
+  c.set("outcome", isNew ? "created" : "repeated");
+  c.header("Location", `/v1/machines/${idOf(row.uid)}`);
+  const machine = { ...toJson(row, scope.now()), candidates: candidates.map(candidateJson) };
+  return { answer: warning === null ? { machine } : { machine, warning }, isNew };
 }
 
 /**
@@ -114,7 +85,7 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
  * over, with what it has left of the invocation.
  */
 async function sweepIfSilent(c: Context<AppEnv>, scope: Scope, work: Promise<unknown>): Promise<string | null> {
-  const reasons = await silenceOf(scope.store, scope.now());
+  const reasons = await silenceOf(scope.reads, scope.now());
   if (reasons.length === 0) return null;
   const sweep = async () => {
     await Promise.allSettled([work]);

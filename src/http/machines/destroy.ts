@@ -1,22 +1,18 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { destroyMany } from "../../lifecycle/destroy-many.ts";
-import { destroyMachine } from "../../lifecycle/destroy.ts";
-import { keepOnFailure } from "../../lifecycle/renew.ts";
-import { parseDuration } from "../../machine/duration.ts";
-import type { SelectorTerm } from "../../machine/selector.ts";
+import { findMachine } from "../../lifecycle/find.ts";
+import { forbidName, releaseMachine } from "../../lifecycle/release.ts";
 import { isLive } from "../../machine/machine.ts";
 import { idOf } from "../../machine/name.ts";
-import { inBackground, keepAlive } from "../background.ts";
-import type { AppEnv } from "../app-env.ts";
-import { json, problems } from "../openapi.ts";
-import { invalidField, problemOf } from "../problem.ts";
-import { duration, flag, labelSelector } from "../schemas.ts";
-import { machineJson, toJson } from "./json.ts";
-import { one, ownerQuery, refParam } from "./shapes.ts";
-import { findRow, noSuchMachine, ownerFor } from "./owner.ts";
-
-const LONGEST_TOMBSTONE_MS = 86_400_000;
+import { inBackground, keepAlive } from "../edge/background.ts";
+import type { AppEnv } from "../edge/app-env.ts";
+import { json, problems } from "../edge/openapi.ts";
+import { actor } from "../edge/owner.ts";
+import { unwrap } from "../edge/problem.ts";
+import { duration, flag, labelSelector, ownerQuery, refParam } from "../edge/schemas.ts";
+import { machineJson, one, toJson } from "./json.ts";
+import { noSuchMachine } from "./meant.ts";
 
 const destroy = createRoute({
   method: "delete",
@@ -55,60 +51,37 @@ const destroyAll = createRoute({
 export function destroyRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(destroy, async (c) => {
     const scope = c.get("scope");
-    const { ref: which } = c.req.valid("param");
-    const { owner: asked, outcome, tombstone } = c.req.valid("query");
-    const owner = ownerFor(c.get("principal"), asked);
-    if (tombstone !== undefined) {
-      const until = scope.now() + parseTombstone(tombstone);
-      if (which.by !== "name") throw invalidField("tombstone", "goes with a name; an id is never created again");
-      // Before the look: a create that comes in between is forbidden, or is seen by it.
-      await scope.store.tombstones.set(owner, which.name, until, scope.now());
-    }
-    const row = await findRow(scope, c.get("principal"), which, asked);
-    if (row === null) {
+    const { ref } = c.req.valid("param");
+    const { owner, outcome, tombstone } = c.req.valid("query");
+    const principal = actor(c, owner);
+    if (tombstone !== undefined) unwrap(await forbidName(scope, principal, ref, tombstone));
+    const found = await findMachine(scope, principal, ref);
+    if (found === null) {
       // By one's own name there is nothing to destroy, which is what was wanted; an id must be right.
-      if (which.by === "name") return c.body(null, 204);
+      if (ref.by === "name") return c.body(null, 204);
       throw noSuchMachine();
     }
-    c.set("machine", idOf(row.uid));
-    if (!isLive(row)) return c.json({ machine: toJson(row, scope.now()) }, 200);
+    c.set("machine", idOf(found.uid));
+    if (!isLive(found)) return c.json({ machine: toJson(found, scope.now()) }, 200);
 
-    const kept = outcome === "failure" ? await keepOnFailure(scope, row, c.get("requestId")) : null;
-    if (kept) {
-      c.set("outcome", "kept");
-      const machine = toJson(kept, scope.now());
-      return c.json({ machine, kept_until: machine.expires_at }, 200);
-    }
-    const work = destroyMachine(scope, row);
+    const work = releaseMachine(scope, found, outcome === "failure");
     keepAlive(c, work);
-    const result = await work;
-    if (!result.ok) throw problemOf(result.refusal);
-    const isGone = result.value.status === "destroyed";
-    c.set("outcome", isGone ? "destroyed" : "deleting");
-    return c.json({ machine: toJson(result.value, scope.now()) }, isGone ? 200 : 202);
+    const { row, isKept } = unwrap(await work);
+    const machine = toJson(row, scope.now());
+    const isGone = row.status === "destroyed";
+    c.set("outcome", isKept ? "kept" : isGone ? "destroyed" : "deleting");
+    if (isKept) return c.json({ machine, kept_until: machine.expires_at }, 200);
+    return c.json({ machine }, isGone ? 200 : 202);
   });
 
   app.openapi(destroyAll, async (c) => {
     const scope = c.get("scope");
-    const { owner: asked, label_selector: labels, dry_run: dryRun = false } = c.req.valid("query");
-    // `run=` and `run!=` are what an empty variable leaves, and would mean machines that nobody meant.
-    if (!labels.some(isNaming))
-      throw invalidField("label_selector", "must name at least one label that they have: what is to be destroyed?");
-    const owner = ownerFor(c.get("principal"), asked);
-    const { rows, work } = await destroyMany(scope, { owner, labels, dryRun, requestId: c.get("requestId") });
+    const { owner, label_selector: labels, dry_run: dryRun = false } = c.req.valid("query");
+    const { rows, work } = unwrap(await destroyMany(scope, actor(c, owner), { labels, dryRun }));
     inBackground(c, work);
     const machines = rows.map((row) => toJson(row, scope.now()));
     if (dryRun) return c.json({ machines, dry_run: true as const }, 200);
     c.set("outcome", "deleting");
     return c.json({ machines, dry_run: false as const }, 202);
   });
-}
-
-const isNaming = (term: SelectorTerm): boolean =>
-  term.test === "exists" || (term.test === "in" && term.values.every((value) => value !== ""));
-
-function parseTombstone(text: string): number {
-  const length = parseDuration(text) ?? 0;
-  if (length > 0 && length <= LONGEST_TOMBSTONE_MS) return length;
-  throw invalidField("tombstone", "must be longer than 0s and at most 1d");
 }

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import type { TriedCandidate } from "../../lifecycle/refusal.ts";
 import { STATUSES, type MachineRow } from "../../machine/machine.ts";
 import { costMicroEur, toEur } from "../../machine/money.ts";
 import { idOf } from "../../machine/name.ts";
+import { pagination } from "../edge/schemas.ts";
 
 const time = z.iso.datetime().nullable();
 
@@ -34,19 +34,9 @@ export const machineJson = z.object({
   cost_eur: z.number().nullable(),
 });
 
-/** What became of a pair of server type and region at a create. */
-export const candidate = z.object({
-  server_type: z.string(),
-  region: z.string(),
-  outcome: z.enum(["chosen", "capacity", "not_tried"]),
-  reason: z.string().nullable(),
-});
-export const candidateJson = ({ serverType, region, outcome, reason }: TriedCandidate): z.infer<typeof candidate> => ({
-  server_type: serverType,
-  region,
-  outcome,
-  reason,
-});
+/** Answers about one machine, and about a page of them. */
+export const one = z.object({ machine: machineJson });
+export const many = z.object({ machines: z.array(machineJson), meta: z.object({ pagination }) });
 
 /** Shows a row at `now`. */
 export function toJson(row: MachineRow, now: number): z.infer<typeof machineJson> {

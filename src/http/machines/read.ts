@@ -1,12 +1,11 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { refreshCreating, refreshJoining, waitWhileCreating } from "../../lifecycle/refresh.ts";
-import { idOf } from "../../machine/name.ts";
-import type { AppEnv } from "../app-env.ts";
-import { json, problems } from "../openapi.ts";
-import { labelSelector, metaOf, paging, statuses, wait } from "../schemas.ts";
-import { toJson } from "./json.ts";
-import { many, one, ownerQuery, refParam } from "./shapes.ts";
-import { findRow, noSuchMachine, ownerFor } from "./owner.ts";
+import type { AppEnv } from "../edge/app-env.ts";
+import { json, problems } from "../edge/openapi.ts";
+import { listedOwner } from "../edge/owner.ts";
+import { labelSelector, metaOf, ownerQuery, paging, refParam, statuses, wait } from "../edge/schemas.ts";
+import { many, one, toJson } from "./json.ts";
+import { machineMeant } from "./meant.ts";
 
 const list = createRoute({
   method: "get",
@@ -28,9 +27,8 @@ export function readRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(list, async (c) => {
     const scope = c.get("scope");
     const { page, per_page: perPage, label_selector: labels, status, owner: asked } = c.req.valid("query");
-    const principal = c.get("principal");
-    const owner = principal.isAdmin && asked === undefined ? null : ownerFor(principal, asked);
-    const { rows, total } = await scope.store.machines.list({ owner, statuses: status, labels, page, perPage });
+    const owner = listedOwner(c, asked);
+    const { rows, total } = await scope.reads.machines.list({ owner, statuses: status, labels, page, perPage });
     const fresh = await refreshCreating(scope, rows);
     const now = scope.now();
     return c.json({ machines: fresh.map((row) => toJson(row, now)), meta: metaOf(page, perPage, total) }, 200);
@@ -39,9 +37,7 @@ export function readRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(get, async (c) => {
     const scope = c.get("scope");
     const asked = c.req.valid("query");
-    const row = await findRow(scope, c.get("principal"), c.req.valid("param").ref, asked.owner);
-    if (row === null) throw noSuchMachine();
-    c.set("machine", idOf(row.uid));
+    const row = await machineMeant(c, c.req.valid("param").ref, asked.owner);
     const [created = row] = await refreshCreating(scope, [row]);
     const fresh = await refreshJoining(scope, created);
     const waited = await waitWhileCreating(scope, fresh, asked.wait * 1000);

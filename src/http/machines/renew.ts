@@ -1,17 +1,14 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { renewMachine } from "../../lifecycle/renew.ts";
-import { idOf } from "../../machine/name.ts";
-import { keepAlive } from "../background.ts";
-import type { AppEnv } from "../app-env.ts";
-import { needsBody } from "../body.ts";
-import { json, problems } from "../openapi.ts";
-import { problemOf } from "../problem.ts";
-import { duration } from "../schemas.ts";
-import { parseLife } from "./body.ts";
-import { toJson } from "./json.ts";
-import { one, ownerQuery, refParam } from "./shapes.ts";
-import { findRow, noSuchMachine } from "./owner.ts";
+import { keepAlive } from "../edge/background.ts";
+import type { AppEnv } from "../edge/app-env.ts";
+import { needsBody } from "../edge/body.ts";
+import { json, problems } from "../edge/openapi.ts";
+import { unwrap } from "../edge/problem.ts";
+import { duration, ownerQuery, refParam } from "../edge/schemas.ts";
+import { one, toJson } from "./json.ts";
+import { machineMeant } from "./meant.ts";
 
 const renew = createRoute({
   method: "post",
@@ -30,15 +27,11 @@ const renew = createRoute({
 export function renewRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(renew, async (c) => {
     const scope = c.get("scope");
-    const row = await findRow(scope, c.get("principal"), c.req.valid("param").ref, c.req.valid("query").owner);
-    if (row === null) throw noSuchMachine();
-    c.set("machine", idOf(row.uid));
-    const ttlMs = parseLife("ttl", c.req.valid("json").ttl, scope.config) ?? 0;
-    const work = renewMachine(scope, row, ttlMs, c.get("requestId"));
+    const row = await machineMeant(c, c.req.valid("param").ref, c.req.valid("query").owner);
+    const work = renewMachine(scope, row, c.req.valid("json").ttl);
     keepAlive(c, work);
-    const result = await work;
-    if (!result.ok) throw problemOf(result.refusal);
+    const renewed = unwrap(await work);
     c.set("outcome", "renewed");
-    return c.json({ machine: toJson(result.row, scope.now()) }, 200);
+    return c.json({ machine: toJson(renewed, scope.now()) }, 200);
   });
 }

@@ -1,19 +1,15 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import * as z from "zod";
-import { createResource } from "../../lifecycle/resources.ts";
+import { createResource } from "../../lifecycle/create-resource.ts";
 import { resourceId, type ResourceKind, type ResourceSpec } from "../../machine/resource.ts";
-import { checkName } from "../../machine/name.ts";
-import { keepAlive } from "../background.ts";
-import type { AppEnv } from "../app-env.ts";
-import { needsBody } from "../body.ts";
-import { parseLife } from "../machines/body.ts";
-import { ownerQuery } from "../machines/shapes.ts";
-import { ownerFor } from "../machines/owner.ts";
-import { json, problems } from "../openapi.ts";
-import { invalidField, problemOf } from "../problem.ts";
-import { duration, providerWord } from "../schemas.ts";
-import { termsOf } from "../terms.ts";
+import { keepAlive } from "../edge/background.ts";
+import type { AppEnv } from "../edge/app-env.ts";
+import { needsBody } from "../edge/body.ts";
+import { actor } from "../edge/owner.ts";
+import { json, problems } from "../edge/openapi.ts";
+import { unwrap } from "../edge/problem.ts";
+import { duration, ownerQuery, providerWord } from "../edge/schemas.ts";
 import { oneOf, PLURALS } from "./json.ts";
 import { wrapped } from "./answers.ts";
 import { firewallFields, firewallSpec, networkFields, networkSpec, sshKeySpec } from "./specs.ts";
@@ -58,25 +54,17 @@ export function createResourceRoutes(app: OpenAPIHono<AppEnv>): void {
 
 async function create(
   c: Context<AppEnv>,
-  asked: string | undefined,
+  owner: string | undefined,
   { name, ttl }: { name: string; ttl?: string | undefined },
   specOf: () => ResourceSpec,
 ) {
   const scope = c.get("scope");
-  const { config } = scope;
-  const owner = ownerFor(c.get("principal"), asked);
-  const checked = checkName(name);
-  if (!checked.ok) throw invalidField(checked.problem.field, checked.problem.rule);
+  const principal = actor(c, owner);
   const spec = specOf();
-  const ttlMs = parseLife("ttl", ttl, config) ?? config.defaultTtlMs;
-  const terms = await termsOf(scope);
-  const command = { owner, name, spec, ttlMs, machineUid: null };
-
-  const work = createResource({ ...scope, terms }, command);
+  const work = createResource(scope, principal, { name, spec, ttl });
   keepAlive(c, work);
-  const result = await work;
-  if (!result.ok) throw problemOf(result.refusal);
-  c.set("outcome", result.isNew ? "created" : "repeated");
-  c.header("Location", `/v1/${PLURALS[spec.kind]}/${resourceId(spec.kind, result.row.uid)}`);
-  return c.json(await wrapped(scope, result.row), result.isNew ? 201 : 200);
+  const { row, isNew } = unwrap(await work);
+  c.set("outcome", isNew ? "created" : "repeated");
+  c.header("Location", `/v1/${PLURALS[spec.kind]}/${resourceId(spec.kind, row.uid)}`);
+  return c.json(await wrapped(scope, row), isNew ? 201 : 200);
 }

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { FirewallRule } from "../../machine/firewall.ts";
 import { idOf } from "../../machine/name.ts";
 import { resourceId, resourceStatus, type ResourceKind, type ResourceRow } from "../../machine/resource.ts";
-import { pagination } from "../schemas.ts";
+import { pagination } from "../edge/schemas.ts";
 
 const time = z.iso.datetime();
 

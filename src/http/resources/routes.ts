@@ -5,18 +5,18 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { deleteResource } from "../../lifecycle/delete-resource.ts";
+import { findResource } from "../../lifecycle/find.ts";
 import { isLiveResource, RESOURCE_KINDS, resourceStatus, type ResourceKind } from "../../machine/resource.ts";
-import { keepAlive } from "../background.ts";
-import type { AppEnv } from "../app-env.ts";
-import { ownerFor } from "../machines/owner.ts";
-import { ownerQuery } from "../machines/shapes.ts";
-import { json, problems } from "../openapi.ts";
-import { metaOf, paging } from "../schemas.ts";
+import { keepAlive } from "../edge/background.ts";
+import type { AppEnv } from "../edge/app-env.ts";
+import { actor, listedOwner } from "../edge/owner.ts";
+import { json, problems } from "../edge/openapi.ts";
+import { metaOf, ownerQuery, paging } from "../edge/schemas.ts";
 import { actionRoutes } from "./actions.ts";
 import { shown, wrapped } from "./answers.ts";
 import { createResourceRoutes } from "./create.ts";
 import { manyOf, oneOf, PLURALS } from "./json.ts";
-import { findResource, noSuch, refIn } from "./owner.ts";
+import { noSuch, refIn, resourceMeant } from "./meant.ts";
 
 const WORDS: Readonly<Record<ResourceKind, string>> = { firewall: "firewall", network: "network", ssh_key: "SSH key" };
 const params = z.object({ ref: z.string() });
@@ -58,26 +58,22 @@ function routesOf(app: OpenAPIHono<AppEnv>, kind: ResourceKind): void {
   });
 
   app.openapi(list, async (c) => {
-    const { store } = c.get("scope");
+    const { reads } = c.get("scope");
     const { page, per_page: perPage, owner: asked } = c.req.valid("query");
-    const principal = c.get("principal");
-    const owner = principal.isAdmin && asked === undefined ? null : ownerFor(principal, asked);
-    const { rows, total } = await store.resources.list(kind, owner, page, perPage);
-    return c.json({ [PLURALS[kind]]: await shown(store, rows), meta: metaOf(page, perPage, total) }, 200);
+    const owner = listedOwner(c, asked);
+    const { rows, total } = await reads.resources.list(kind, owner, page, perPage);
+    return c.json({ [PLURALS[kind]]: await shown(reads, rows), meta: metaOf(page, perPage, total) }, 200);
   });
 
   app.openapi(get, async (c) => {
-    const scope = c.get("scope");
-    const ref = refIn(kind, c.req.valid("param").ref, "ref");
-    const row = await findResource(scope, c.get("principal"), kind, ref, c.req.valid("query").owner);
-    if (row === null) throw noSuch(kind);
-    return c.json(await wrapped(scope, row), 200);
+    const row = await resourceMeant(c, kind, c.req.valid("param").ref, c.req.valid("query").owner);
+    return c.json(await wrapped(c.get("scope"), row), 200);
   });
 
   app.openapi(remove, async (c) => {
     const scope = c.get("scope");
     const ref = refIn(kind, c.req.valid("param").ref, "ref");
-    const row = await findResource(scope, c.get("principal"), kind, ref, c.req.valid("query").owner);
+    const row = await findResource(scope, actor(c, c.req.valid("query").owner), kind, ref);
     if (row === null) {
       // By one's own name there is nothing to delete, which is what was wanted; an id must be right.
       if (ref.by === "name") return c.body(null, 204);

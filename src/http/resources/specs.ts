@@ -3,7 +3,7 @@ import { checkFirewall, type FirewallRule } from "../../machine/firewall.ts";
 import { checkIpRange } from "../../machine/network.ts";
 import type { ResourceSpec } from "../../machine/resource.ts";
 import { parsePublicKey } from "../../machine/ssh-key.ts";
-import { invalidField } from "../problem.ts";
+import { invalidField, validOf } from "../edge/problem.ts";
 
 /** What kinds of resource are asked for with, beside a name and a length of life. Hetzner's fields, as far as they apply. */
 const cidrs = z.array(z.string()).optional();
@@ -65,14 +65,11 @@ function theirName(field: string, rules: readonly z.infer<typeof rule>[]): strin
 
 /** A network in the domain's words. */
 export function networkSpec(ipRange: string, region: string, field: string): ResourceSpec {
-  const checked = checkIpRange(ipRange, field);
-  if (!checked.ok) throw invalidField(checked.problem.field, checked.problem.rule);
+  validOf(checkIpRange(ipRange, field));
   return { kind: "network", ipRange, region };
 }
 
 /** A key in the domain's words: its comment is nobody's business. */
 export function sshKeySpec(publicKey: string, field: string): ResourceSpec {
-  const checked = parsePublicKey(publicKey, field);
-  if (!checked.ok) throw invalidField(checked.problem.field, checked.problem.rule);
-  return { kind: "ssh_key", publicKey: checked.value.material };
+  return { kind: "ssh_key", publicKey: validOf(parsePublicKey(publicKey, field)).material };
 }

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { DURATION_RULE, parseDuration } from "../machine/duration.ts";
-import { STATUSES } from "../machine/machine.ts";
-import { isOwner, OWNER_RULE, parseRef } from "../machine/name.ts";
-import { isProviderWord, TOKEN_RULE } from "../machine/spec.ts";
-import { parseLabelSelector } from "../machine/selector.ts";
-import type { Checked } from "../machine/validation.ts";
+import { DURATION_RULE, parseDuration } from "../../machine/duration.ts";
+import { STATUSES } from "../../machine/machine.ts";
+import { isOwner, OWNER_RULE, parseRef } from "../../machine/name.ts";
+import { isProviderWord, TOKEN_RULE } from "../../machine/spec.ts";
+import { parseLabelSelector } from "../../machine/selector.ts";
+import type { Checked } from "../../machine/validation.ts";
 
 /** Text that a rule of the domain reads; what it says against it becomes the issue. */
 const checked = <T>(read: (text: string) => Checked<T>) =>
@@ -15,10 +15,10 @@ const checked = <T>(read: (text: string) => Checked<T>) =>
     return z.NEVER;
   });
 
-export const ref = checked((text) => parseRef(text));
+const ref = checked((text) => parseRef(text));
 export const labelSelector = checked((text) => parseLabelSelector(text));
 export const providerWord = z.string().refine(isProviderWord, TOKEN_RULE);
-export const owner = z.string().refine(isOwner, OWNER_RULE);
+const owner = z.string().refine(isOwner, OWNER_RULE);
 export const duration = z
   .string({ error: ({ input }) => (input === undefined ? "is required" : DURATION_RULE) })
   .refine((text) => parseDuration(text) !== null, DURATION_RULE);
@@ -32,6 +32,10 @@ const wholeNumber = (fallback: number, most: number) => {
     .refine((number) => number <= most, rule)
     .default(fallback);
 };
+
+/** On every route of what an owner has: an admin may name another. */
+export const ownerQuery = z.strictObject({ owner: owner.optional() });
+export const refParam = z.object({ ref });
 
 /** Hetzner's list conventions. */
 export const paging = { page: wholeNumber(1, 100_000), per_page: wholeNumber(25, 50) };

@@ -10,6 +10,6 @@ export const inBackground = (c: Context<AppEnv>, work: Promise<unknown>): void =
   c.executionCtx.waitUntil(
     work.catch((error: unknown) => {
       const message = error instanceof Error ? `${error.name}: ${error.message}` : "unknown";
-      c.get("scope").runtime.log({ event: "error", request_id: c.get("requestId"), error: message });
+      c.get("scope").log({ event: "error", request_id: c.get("requestId"), error: message });
     }),
   );

@@ -1,5 +1,6 @@
-import type { RefusalCode, Refusal } from "../lifecycle/refusal.ts";
-import { candidateJson } from "./machines/json.ts";
+import type { Outcome, RefusalCode, Refusal } from "../../lifecycle/refusal.ts";
+import type { Checked } from "../../machine/validation.ts";
+import { candidateJson } from "./candidates.ts";
 
 /** Every code that an error answer can carry, with its status. Codes are stable; sentences are not. */
 const STATUS = {
@@ -94,11 +95,40 @@ export const invalidField = (field: string, rule: string): HttpProblem =>
     next: "Correct the field and send again.",
   });
 
-/** A use case's refusal, as an answer. */
-export function problemOf({ code, message, next, retryAfterSeconds, problem, candidates }: Refusal): HttpProblem {
+/** What a rule of the domain found right; what it found wrong is thrown, as the answer to the caller. */
+export function validOf<T>(checked: Checked<T>): T {
+  if (checked.ok) return checked.value;
+  throw invalidField(checked.problem.field, checked.problem.rule);
+}
+
+/** What a use case answered; its refusal is thrown, as the answer to the caller. */
+export function unwrap<T>(outcome: Outcome<T>): T {
+  if (outcome.ok) return outcome.value;
+  throw problemOf(outcome.refusal);
+}
+
+/** Told wherever the configuration names another installation than the database remembers. */
+export const INSTALLATION_CHANGED = "INSTALLATION is not the one that this database remembers.";
+
+/** What a caller over HTTP is told in words of paths and settings, which use cases do not know. */
+const IN_OUR_WORDS: Partial<Record<RefusalCode | NonNullable<Refusal["about"]>, { detail?: string; next: string }>> = {
+  installation_changed: {
+    detail: INSTALLATION_CHANGED,
+    next: "An admin must set it back, or list the old one in PREVIOUS_INSTALLATIONS so that its machines stay looked after.",
+  },
+  provider_unauthorized: { next: "An admin must check HCLOUD_TOKEN." },
+  offer: { next: "GET /v1/server_types lists what can; offer more regions, or the same later." },
+  attached: {
+    next: "If it is about a key, a firewall or a network that is gone there: DELETE it here, create it anew.",
+  },
+};
+
+function problemOf(refusal: Refusal): HttpProblem {
+  const { code, about, message, next, retryAfterSeconds, problem, candidates } = refusal;
   return new HttpProblem(code, {
     detail: message,
     next,
+    ...IN_OUR_WORDS[about ?? code],
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...problem,
     ...(candidates === undefined ? {} : { more: { candidates: candidates.map(candidateJson) } }),

@@ -1,0 +1,49 @@
+import type { AuthSettings, Principal } from "../../auth/principal.ts";
+import type { RequestContext } from "../../lifecycle/context.ts";
+import type { Meter } from "../../reaper/budget.ts";
+import type { SweepOrder, SweepReport } from "../../reaper/report.ts";
+import type { Store } from "../../store/store.ts";
+
+/** What HTTP needs of whatever runs it; the composition root hands it in. */
+export interface Host {
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly newUid: () => string;
+  readonly log: Log;
+  /** Opens what a request works with. Throws `Misconfigured` where a setting cannot be used. */
+  readonly openRequest: (env: Env, requestId: string) => Scope;
+  /** Opens what health looks at, whatever the settings are; only `installations` reads them, and throws `Misconfigured`. */
+  readonly openHealth: (env: Env) => { readonly reads: Reads; readonly installations: () => readonly string[] };
+}
+
+type Log = (event: { readonly event: "request" | "error"; readonly [field: string]: unknown }) => void;
+
+/** The store as `http/` may use it itself: opened to read only. What writes is a use case, which the whole scope is handed to. */
+export type Reads = Pick<Store, "machines" | "resources" | "sweeps" | "tokens" | "settings" | "lock" | "work">;
+
+/** What one request works with. */
+export interface Scope extends RequestContext {
+  readonly reads: Reads;
+  readonly auth: AuthSettings;
+  /** What this invocation has sent out so far. */
+  readonly meter: Meter;
+  /** Runs a sweep within this invocation, on its meter; null when another is running. */
+  readonly sweep: (order: SweepOrder) => Promise<SweepReport | null>;
+  /** `count` unpredictable bytes. */
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly log: Log;
+}
+
+/** The types of the Hono app: its bindings, and what middleware leaves in a context. */
+export interface AppEnv {
+  Bindings: Env;
+  Variables: {
+    requestId: string;
+    scope: Scope;
+    principal: Principal;
+    /** For the log: the machine that the request was about, by its id. */
+    machine: string;
+    /** For the log: what came of it, a problem's code or a word of the handler's. */
+    outcome: string;
+  };
+}

@@ -1,0 +1,40 @@
+import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import * as z from "zod";
+import { liveNetwork } from "../../lifecycle/find.ts";
+import { attachToNetwork } from "../../lifecycle/use-resource.ts";
+import { isLive } from "../../machine/machine.ts";
+import { keepAlive } from "../edge/background.ts";
+import type { AppEnv } from "../edge/app-env.ts";
+import { needsBody } from "../edge/body.ts";
+import { json, problems } from "../edge/openapi.ts";
+import { unwrap } from "../edge/problem.ts";
+import { one, toJson } from "./json.ts";
+import { machineMeant, noSuchMachine } from "./meant.ts";
+import { ownerQuery, refParam } from "../edge/schemas.ts";
+
+const attach = createRoute({
+  method: "post",
+  path: "/v1/machines/{ref}/attach_to_network",
+  summary: "Put a machine of yours into a network of yours",
+  middleware: needsBody,
+  request: {
+    params: refParam,
+    query: ownerQuery,
+    body: { content: { "application/json": { schema: z.strictObject({ network: z.string() }) } }, required: true },
+  },
+  responses: { 200: json(one, "Done, or so already"), ...problems },
+});
+
+/** `POST /v1/machines/{name or id}/attach_to_network`. */
+export function attachRoutes(app: OpenAPIHono<AppEnv>): void {
+  app.openapi(attach, async (c) => {
+    const scope = c.get("scope");
+    const machine = await machineMeant(c, c.req.valid("param").ref, c.req.valid("query").owner);
+    if (!isLive(machine)) throw noSuchMachine();
+    const network = unwrap(await liveNetwork(scope, machine.owner, c.req.valid("json").network, "network"));
+    const work = attachToNetwork(scope, network, [machine]);
+    keepAlive(c, work);
+    unwrap(await work);
+    return c.json({ machine: toJson(machine, scope.now()) }, 200);
+  });
+}

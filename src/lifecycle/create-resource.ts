@@ -1,0 +1,113 @@
+import type { Principal } from "../auth/principal.ts";
+import { checkLife } from "../machine/lease.ts";
+import { checkName, providerName } from "../machine/name.ts";
+import { isLiveResource, type ResourceKind, type ResourceRow, type ResourceSpec } from "../machine/resource.ts";
+import { valid } from "../machine/validation.ts";
+import { specText } from "../store/resource-row.ts";
+import type { NewResource } from "../store/resources.ts";
+import type { RequestContext } from "./context.ts";
+import { claimInstallation } from "./installation.ts";
+import { GOING, makeResource, type CreatedResource } from "./make-resource.ts";
+import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
+import { resourcesOf } from "./resources.ts";
+import { TRY_MS } from "./trying.ts";
+
+/** What a caller asks for: a firewall, a network or a key, under its own name for it. */
+export interface ResourceOrder {
+  readonly name: string;
+  /** Checked by the rules of its kind. */
+  readonly spec: ResourceSpec;
+  /** Length of its lease, as `30m`; left out, the default. */
+  readonly ttl?: string | undefined;
+}
+
+/**
+ * Makes a firewall, a network or a key: the row first, then the provider, then the record. Owner, kind and name decide which one is
+ * meant, as with machines: a repeat is the same one, another spec is `spec_mismatch`. A repeat renews only a lease that has
+ * ended. A key whose bytes the provider has already, under whatever name, is that key (S98, S100).
+ */
+export async function createResource(
+  context: RequestContext,
+  { owner }: Principal,
+  { name, spec, ttl }: ResourceOrder,
+): Promise<Outcome<CreatedResource>> {
+  const { maxAgeMs, defaultTtlMs } = context.rules;
+  const named = checkName(name);
+  if (!named.ok) return breaksRule(named.problem);
+  const life = ttl === undefined ? valid(defaultTtlMs) : checkLife("ttl", ttl, maxAgeMs);
+  if (!life.ok) return breaksRule(life.problem);
+  const installation = await claimInstallation(context);
+  if (!installation.ok) return installation;
+  return ensureResource(context, { owner, name, spec, ttlMs: life.value, machineUid: null });
+}
+
+/** One to be made, for itself or with a machine. */
+export interface WantedResource {
+  readonly owner: string;
+  readonly name: string;
+  readonly spec: ResourceSpec;
+  /** Length of its own lease; null for one that is made with a machine and goes when that goes. */
+  readonly ttlMs: number | null;
+  readonly machineUid: string | null;
+}
+
+/** The one of that name, made where there is none. */
+export async function ensureResource(
+  context: RequestContext,
+  wanted: WantedResource,
+): Promise<Outcome<CreatedResource>> {
+  const { store, rules } = context;
+  const { owner, name, spec } = wanted;
+  // Twice, because a row can appear, or end, between the look and the insert.
+  for (let look = 0; look < 2; look++) {
+    const existing = await store.resources.byName(spec.kind, owner, name);
+    if (existing !== null && isLiveResource(existing)) return repeat(context, existing, wanted);
+    if (!rules.creates) return refused(CREATES_OFF);
+    const made = await newResource(context, wanted);
+    if (made.ok || made.refusal !== GOING) return made;
+  }
+  return refused(GOING);
+}
+
+/** The same of one whose name is known to be new. */
+export async function newResource(context: RequestContext, wanted: WantedResource): Promise<Outcome<CreatedResource>> {
+  const { store, provider, now } = context;
+  const { owner, name, spec, ttlMs, machineUid } = wanted;
+  const [installation] = context.rules.installations;
+  if (resourcesOf(context.capabilities, spec.kind) === undefined) return refused(notOffered(spec.kind));
+  const row: NewResource = {
+    uid: context.newUid(),
+    owner,
+    name,
+    provider,
+    providerName: await providerName(installation, owner, name),
+    installation,
+    spec,
+    requestedAt: now(),
+    expiresAt: now() + (ttlMs ?? 0),
+  };
+  const isHeld = await store.resources.insert(row, row.requestedAt + TRY_MS, machineUid);
+  return isHeld ? makeResource(context, row, false) : refused(GOING);
+}
+
+async function repeat(
+  context: RequestContext,
+  row: ResourceRow,
+  wanted: WantedResource,
+): Promise<Outcome<CreatedResource>> {
+  const { store } = context;
+  const now = context.now();
+  if (row.phase === "deleting" || row.deleteRequestedAt !== null) return refused(GOING);
+  if (specText(row.spec) !== specText(wanted.spec)) return refused(specMismatch(row.name));
+  let current: ResourceRow | null = row;
+  if (row.expiresAt <= now && wanted.ttlMs !== null) current = await store.resources.renew(row.uid, now + wanted.ttlMs);
+  if (current === null) return refused(GOING);
+  const mayTry = row.phase === "requested" && (await store.resources.claimTry(row.uid, now, now + TRY_MS));
+  return mayTry ? makeResource(context, current, true) : done({ row: current, isNew: false });
+}
+
+const notOffered = (kind: ResourceKind): Refusal => ({
+  code: "invalid_input",
+  message: `The provider offers no ${kind}.`,
+  next: "Leave it out.",
+});

@@ -1,0 +1,19 @@
+import type { Context } from "./context.ts";
+
+/** What sweeps hold back until somebody says that it is right. */
+export const HOLDS = ["blast_cap", "credential", "inventory"] as const;
+export type Hold = (typeof HOLDS)[number];
+
+/** Long enough for two inventory passes to see to what was held. */
+const RELEASED_MS = 45 * 60_000;
+
+/** Lets sweeps go on with what they hold back. Answers until when, unix milliseconds; null = for good. */
+export async function releaseHold({ store, now, credential }: Context, hold: Hold): Promise<number | null> {
+  if (hold === "credential") {
+    await store.inventory.adoptCredentialForAll(await credential());
+    return null;
+  }
+  const until = now() + RELEASED_MS;
+  await (hold === "blast_cap" ? store.settings.releaseBlastCap(until) : store.settings.releaseInventory(until));
+  return until;
+}

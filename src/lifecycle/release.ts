@@ -1,0 +1,49 @@
+import type { Principal } from "../auth/principal.ts";
+import { parseDuration } from "../machine/duration.ts";
+import type { MachineRow } from "../machine/machine.ts";
+import type { Ref } from "../machine/name.ts";
+import type { Context, RequestContext } from "./context.ts";
+import { destroyMachine } from "./destroy.ts";
+import { breaksRule, done, type Outcome } from "./refusal.ts";
+import { keepOnFailure } from "./renew.ts";
+
+const LONGEST_TOMBSTONE_MS = 86_400_000;
+
+/**
+ * Forbids a name for as long as `tombstone` says (`10m`), whether or not a machine has it. To be called before the look at the
+ * machine: a create that comes in between is then forbidden, or is seen by that look.
+ */
+export async function forbidName(
+  { store, now }: Pick<Context, "store" | "now">,
+  { owner }: Principal,
+  ref: Ref,
+  tombstone: string,
+): Promise<Outcome<void>> {
+  const length = parseDuration(tombstone) ?? 0;
+  const askedAt = now();
+  if (length <= 0 || length > LONGEST_TOMBSTONE_MS)
+    return breaksRule({ field: "tombstone", rule: "must be longer than 0s and at most 1d" });
+  if (ref.by !== "name")
+    return breaksRule({ field: "tombstone", rule: "goes with a name; an id is never created again" });
+  await store.tombstones.set(owner, ref.name, askedAt + length, askedAt);
+  return done(undefined);
+}
+
+/** What a machine has come to whose owner is done with it. */
+export interface Released {
+  readonly row: MachineRow;
+  /** It lives on to the end of its lease, as it was asked for in case its job fails. */
+  readonly isKept: boolean;
+}
+
+/** Ends a machine on its owner's word: one whose job failed is kept, where that was asked for; any other is destroyed. */
+export async function releaseMachine(
+  context: RequestContext,
+  row: MachineRow,
+  hasFailed: boolean,
+): Promise<Outcome<Released>> {
+  const kept = hasFailed ? await keepOnFailure(context, row) : null;
+  if (kept !== null) return done({ row: kept, isKept: true });
+  const destroyed = await destroyMachine(context, row);
+  return destroyed.ok ? done({ row: destroyed.value, isKept: false }) : destroyed;
+}

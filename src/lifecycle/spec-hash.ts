@@ -1,0 +1,42 @@
+import { sha256Hex } from "../auth/hash.ts";
+import type { Attachment } from "../machine/attachment.ts";
+import type { ResourceSpec } from "../machine/resource.ts";
+import type { MachineOrder } from "./order.ts";
+
+/**
+ * What is remembered of an order: two orders are the same spec if this is equal. Of what was said, defaults not expanded, `ttl` left
+ * out. Rows live by it: the spelling here can never change.
+ */
+export function specHash(order: MachineOrder): Promise<string> {
+  const { image, labels, attachments = [] } = order;
+  const said = [
+    order.serverTypes,
+    order.regions,
+    order.arch,
+    typeof image === "object" ? { label_selector: image.labelSelector } : image,
+    labels && Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)),
+    order.cloudInit,
+    order.enableIpv4,
+    order.enableIpv6,
+    order.keepOnFailure,
+    // Left out where there is none, so that bodies from before these fields keep their hash.
+    ...(attachments.length === 0 ? [] : [attachments.map(inOrder)]),
+  ];
+  return sha256Hex(JSON.stringify(said.map((value) => value ?? null)));
+}
+
+/** With its keys in one order, whoever put it together. */
+function inOrder(one: Attachment): unknown {
+  const { field, kind } = one;
+  if (one.by === "spec") return { field, kind, by: one.by, spec: specInOrder(one.spec) };
+  const { ref } = one;
+  const plain = ref.by === "uid" ? { by: ref.by, uid: ref.uid } : { by: ref.by, name: ref.name };
+  return { field, kind, by: one.by, ref: plain };
+}
+
+function specInOrder(spec: ResourceSpec): ResourceSpec {
+  if (spec.kind === "ssh_key") return { kind: spec.kind, publicKey: spec.publicKey };
+  if (spec.kind === "network") return { kind: spec.kind, ipRange: spec.ipRange, region: spec.region };
+  const rules = spec.rules.map(({ direction, protocol, port, ranges }) => ({ direction, protocol, port, ranges }));
+  return { kind: spec.kind, rules, denyAll: spec.denyAll };
+}
