@@ -25,22 +25,26 @@ export interface Try {
   readonly mismatched: boolean;
 }
 
+/** Whose turn it is: a machine that costs money comes before a row that may have none, and both before what failed before. */
+const TURN = "CASE WHEN attempts > 0 THEN 2 WHEN provider_id IS NULL THEN 1 ELSE 0 END";
+const turnOf = ({ attempts, providerId }: MachineRow): number => (attempts > 0 ? 2 : providerId === null ? 1 : 0);
+
 /** What of `machines` is to be worked on, and who does it when. */
 export function createMachineWork(db: Db) {
   return {
     /**
-     * Live rows whose end has come and whose deletion the provider has not accepted, from behind `after` on: oldest end first,
-     * and behind them those that failed before. Those that are being tried or back off wait.
+     * Live rows whose end has come and whose deletion the provider has not accepted, from behind `after` on: oldest end first; behind
+     * them those that no machine is known of, and last those that failed before. Those that are being tried or back off wait.
      */
     async due(now: number, limit: number, after: MachineRow | null): Promise<MachineRow[]> {
       const rows = await db.read(
         query(
           `SELECT * FROM machines WHERE ${LIVE_MACHINE} AND expires_at <= ?1 AND delete_accepted_at IS NULL AND ${FREE}
-             AND (attempts > 0, expires_at, uid) > (?3, ?4, ?5)
-           ORDER BY attempts > 0, expires_at, uid LIMIT ?2`,
+             AND (${TURN}, expires_at, uid) > (?3, ?4, ?5)
+           ORDER BY ${TURN}, expires_at, uid LIMIT ?2`,
           now,
           limit,
-          Number((after?.attempts ?? 0) > 0),
+          after === null ? 0 : turnOf(after),
           after?.expiresAt ?? 0,
           after?.uid ?? "",
         ),

@@ -68,6 +68,17 @@ describe("I8: what cannot be destroyed delays nothing else", () => {
     expect(servers(mayfly).filter(({ labels }) => labels?.["mayfly-name"]?.startsWith("due"))).toEqual([]);
   });
 
+  it("expire comes to machines before rows that have none, however many of them ended earlier", async () => {
+    const mayfly = createMayfly();
+    for (const name of ["a", "b", "c"]) await mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ttl: "10m" });
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", status: 503, times: 999 });
+    for (let number = 0; number < 150; number++)
+      await mayfly.send("PUT", `/v1/machines/none${number}`, { ...BODY, ttl: "60s" });
+    mayfly.advance(10 * MINUTE);
+    await tick(mayfly);
+    expect(servers(mayfly)).toEqual([]);
+  });
+
   it("rows without end leave reap its share, and reap leaves expire its own", async () => {
     const mayfly = createMayfly();
     for (let number = 0; number < 100; number++)
