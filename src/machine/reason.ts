@@ -8,6 +8,7 @@ const REASONS = [
   "unattributed",
   "duplicate",
   "late_landing",
+  "reappeared",
   "requested",
   "expired",
   "launch_failed",

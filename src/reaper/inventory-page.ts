@@ -7,6 +7,7 @@ import { learnEnds } from "../lifecycle/renew.ts";
 import { decide, type Verdict } from "../machine/decide.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import { isSame, ourSelector } from "../machine/ownership.ts";
+import type { Reason } from "../machine/reason.ts";
 import { present } from "../machine/sighting.ts";
 import type { InventoryPass, Progress } from "../store/lock.ts";
 import type { OrphanMachine } from "../store/machine-orphans.ts";
@@ -113,10 +114,10 @@ async function settleOthers(context: PhaseContext, others: readonly Other[], ite
     if (act === "adopt") orphans.push(orphanOf(machine, row, { ...context, credential, now }));
     if (alert) tell("alert", reason);
     else if (reason === "unknown_age") tell("unknown_age", reason);
-    // What is past every promise is reap's.
-    if (act === "destroy" && reason === "late_landing") {
+    // What has no row and is past every promise is reap's.
+    if (act === "destroy" && row !== null && !isLive(row) && row.phase !== "disowned") {
       const stop = await context.pace.stop(LATE);
-      if (stop === null) await destroyLate(context, { machine, row }, tell);
+      if (stop === null) await destroyLate(context, { machine, row }, reason, tell);
       else tell("remaining", stop);
       isDone &&= stop === null;
     }
@@ -132,28 +133,35 @@ async function adopt(
 ): Promise<void> {
   if (orphans.length === 0) return;
   const hadRows = (await store.inventory.countLive()) > 0;
-  const adopted = await store.inventory.adoptOrphans(orphans, now());
-  for (const { uid, machine } of orphans) {
-    if (!adopted.has(uid)) continue;
+  const revived = await store.inventory.reviveRows(
+    orphans.filter(({ labelUid }) => labelUid !== null),
+    now(),
+  );
+  const others = orphans.filter(({ labelUid }) => labelUid === null || !revived.has(labelUid));
+  const adopted = await store.inventory.adoptOrphans(others, now());
+  for (const { uid: own, labelUid, machine } of orphans) {
+    const uid = labelUid !== null && revived.has(labelUid) ? labelUid : own;
+    if (uid === own && !adopted.has(own)) continue;
     const { providerId } = machine;
     items.push({ uid, providerId, outcome: "settled", reason: "adopted", detail: null });
+    if (uid !== own) continue;
     // With rows in this database, what was created since its first sweep should have had one: who else creates here?
     if (hadRows && (machine.createdAt ?? 0) > memory.firstSweepAt)
       items.push({ uid, providerId, outcome: "alert", reason: "installation_shared", detail: null });
   }
 }
 
-async function destroyLate(context: PhaseContext, { machine, row }: Other, tell: Tell): Promise<void> {
+async function destroyLate(context: PhaseContext, { machine, row }: Other, reason: Reason, tell: Tell): Promise<void> {
   try {
-    if (!(await context.allowance.take({ reason: "late_landing" }, row, machine))) return tell("alert", "held");
+    if (!(await context.allowance.take({ reason }, row, machine))) return tell("alert", "held");
     const live = await context.driver.get(machine.providerId);
     const current = (await context.store.machines.ofMachines([live])).get(live.providerId) ?? null;
     const verdict = await destroyIfDue(context, current, present(live), context.now());
     tell(outcomeOf(verdict), verdict.reason);
   } catch (error) {
     if (concernsAll(error)) throw error;
-    const { reason, detail } = failureOf(error);
-    tell(needsSomebody(error) ? "alert" : "error", reason, detail);
+    const failure = failureOf(error);
+    tell(needsSomebody(error) ? "alert" : "error", failure.reason, failure.detail);
   }
 }
 

@@ -34,6 +34,48 @@ const GIVEN_UP = `EXISTS (SELECT 1 FROM tombstones WHERE tombstones.owner = foun
 export function createMachineOrphans(db: Db) {
   return {
     /**
+     * Opens rows again that were closed only because nobody saw their machine: those that `labelUid` names, under the lease that the
+     * labels tell. Guarded by just that end, by nobody else having the name, and by its owner not having forbidden it since. Answers
+     * the uids that live again.
+     */
+    async reviveRows(found: readonly OrphanMachine[], now: number): Promise<ReadonlySet<string>> {
+      if (found.length === 0) return new Set();
+      const columns = JSON.stringify(found.map(columnsOf));
+      const where = `uid = found.value ->> 'label_uid' AND phase IN ('destroyed', 'failed') AND reason IN ('lost', 'never_seen')
+        AND destroy_requested_at IS NULL AND NOT ${GIVEN_UP} AND NOT EXISTS (SELECT 1 FROM machines AS other
+          WHERE other.owner = machines.owner AND other.name = machines.name AND other.${LIVE_MACHINE})`;
+      const revived = change(
+        {
+          head: `UPDATE machines SET phase = 'active', reason = NULL, destroyed_at = NULL, delete_accepted_at = NULL, attempts = 0,
+              next_try_at = NULL, last_error = NULL, missing_since = NULL, mismatched_since = NULL, attachments = NULL,
+              observed_at = ?2, looked_at = ?2, ${REVIVED.map((column) => `${column} = found.value ->> '${column}'`).join(", ")}
+            FROM json_each(?1) AS found`,
+          where,
+          tail: "RETURNING uid",
+        },
+        columns,
+        now,
+      );
+      const told = change(
+        {
+          head: `INSERT INTO events (at, uid, owner, event) SELECT ?2, machines.uid, machines.owner, 'adopted'
+            FROM machines JOIN json_each(?1) AS found`,
+          where: `machines.uid = found.value ->> 'label_uid' AND machines.provider_id = found.value ->> 'provider_id'
+            AND machines.phase = 'active' AND machines.observed_at = ?2
+            AND NOT EXISTS (SELECT 1 FROM events WHERE events.uid = machines.uid AND event = 'adopted' AND at = ?2)`,
+        },
+        columns,
+        now,
+      );
+      const foretold = query(
+        `SELECT machines.uid FROM machines JOIN json_each(?1) AS found WHERE ${where} AND ?2`,
+        columns,
+        now,
+      );
+      return uidsIn(await db.claim([revived, told], foretold));
+    },
+
+    /**
      * Gives rows to machines that were found without one. A name that another live machine has by now gives way to the uid. Nothing
      * changes where a uid has a row already. Answers the uids that were given one.
      */
@@ -68,10 +110,28 @@ export function createMachineOrphans(db: Db) {
       const unknown = `SELECT value ->> 'uid' AS uid FROM json_each(?1)
         WHERE value ->> 'uid' NOT IN (SELECT uid FROM machines)` as const;
       const adopted = await db.claim([inserted, told], query(unknown, columns));
-      return new Set(parseRows(z.object({ uid: z.string() }), adopted).map(({ uid }) => uid));
+      return uidsIn(adopted);
     },
   };
 }
+
+const uidsIn = (rows: readonly unknown[]): ReadonlySet<string> =>
+  new Set(parseRows(z.object({ uid: z.string() }), rows).map(({ uid }) => uid));
+
+/** What a row learns anew when its machine is seen again. */
+const REVIVED = [
+  "provider_id",
+  "credential",
+  "status",
+  "arch",
+  "public_ipv4",
+  "public_ipv6",
+  "private_ipv4",
+  "created_at",
+  "expires_at",
+  "label_expires_at",
+  "max_until",
+];
 
 const COLUMNS = [
   "uid",

@@ -59,11 +59,21 @@ const lacks = (what: "firewallIds" | "networkIds"): Test =>
       attached !== null &&
       (row.attachments?.[what] ?? []).some((id) => !attached[what].includes(id)),
   );
+const isForAbsence = ({ phase, reason, destroyRequestedAt }: MachineRow): boolean =>
+  ["destroyed", "failed"].includes(phase) &&
+  ["lost", "never_seen"].includes(reason ?? "") &&
+  destroyRequestedAt === null;
+const labelEndOf = ({ sighting }: Situation): number | null => {
+  const machine = machineIn(sighting);
+  const created = machine && creationTime(machine);
+  return machine && created !== null ? labelEnd(machine, created, RULES) : null;
+};
 const ROW: Readonly<Record<string, Test>> = {
   any: () => true,
   none: ({ row }) => row === null,
   "none or ended": ({ row }) => row === null || !isLive(row),
-  "none or disowned": ({ row }) => row === null || row.phase === "disowned",
+  "none, disowned, or ended for absence": ({ row }) => row === null || row.phase === "disowned" || isForAbsence(row),
+  "ended for absence": ofRow(isForAbsence),
   live: ofRow(isLive),
   ended: ofRow(({ phase }) => phase === "destroyed" || phase === "failed"),
   "live, without an id": ofRow((row) => isLive(row) && row.providerId === null),
@@ -99,6 +109,8 @@ const WHEN: Readonly<Record<string, Test>> = {
   "inventory pass": ({ sighting }) => sighting.seen === "present" && sighting.isInventory,
   "creation time unknown": ofMachine((machine) => creationTime(machine) === null),
   "older than `MAX_AGE`, and past its label's end if it has one": pastMaxAge,
+  "its label's end lies ahead": (situation) => situation.now < (labelEndOf(situation) ?? 0),
+  "its label's end has passed": (situation) => situation.now >= (labelEndOf(situation) ?? Infinity),
   "younger than `GRACE`": ofMachine((machine, { now }) => now - (creationTime(machine) ?? 0) < RULES.graceMs),
   "its owner asked for its end": ofRow(({ destroyRequestedAt }) => destroyRequestedAt !== null),
   "at its end": ofRow((row, { now, sighting }) => now >= endOf(row, machineIn(sighting))),

@@ -35,6 +35,7 @@ describe("decide, whatever row, machine and time", () => {
         "identity_mismatch",
         "unreadable",
         "late_landing",
+        "reappeared",
         "requested",
         "expired",
         "launch_failed",

@@ -115,18 +115,106 @@ describe("a machine without a row", () => {
     expect(machineIn(await mayfly.send("GET", `/v1/machines/${first.id}`)).status).toBe("running");
   });
 
-  it("P70, late_landing: whose uid is a tombstone dies, within the blast cap", async () => {
+  it("P70, late_landing: whose row its owner has ended dies, within the blast cap", async () => {
     const mayfly = createMayfly();
-    mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", drop: "before", times: 30 });
-    mayfly.simulator.fault({ method: "GET", path: "^/v1/servers", status: 503, times: 30 });
-    await put(mayfly, "box");
-    const [row] = await live(mayfly);
-    mayfly.simulator.clearFaults();
-    await minutes(mayfly, 20);
-    expect(await live(mayfly)).toEqual([]);
-    mayfly.simulator.addServer(lostRow("box", row?.id.slice(4) ?? "", {}, 0));
+    const { id } = machineIn(await put(mayfly, "box"));
+    expect((await mayfly.send("DELETE", "/v1/machines/box")).status).toBe(200);
+    mayfly.simulator.addServer(lostRow("box", id.slice(4), {}, 0));
     await minutes(mayfly, 17);
     expect(servers(mayfly)).toEqual([]);
+  });
+
+  describe("reappeared: whose row was closed only because nobody saw it", () => {
+    /** A create of which no answer came, and whose row is closed by the time that its machine is there. */
+    async function givenUp(ttl = "5h") {
+      const mayfly = createMayfly();
+      mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", drop: "before", times: 30 });
+      mayfly.simulator.fault({ method: "GET", path: "^/v1/servers", status: 503, times: 30 });
+      await put(mayfly, "box", { ttl });
+      const [row] = await live(mayfly);
+      mayfly.simulator.clearFaults();
+      await minutes(mayfly, 20);
+      expect(await live(mayfly)).toEqual([]);
+      expect(machineIn(await mayfly.send("GET", "/v1/machines/box")).reason).toBe("never_seen");
+      return { mayfly, id: row?.id ?? "", uid: row?.id.slice(4) ?? "" };
+    }
+
+    it("has that row again, under its labels' lease, and its owner's name and calls reach it", async () => {
+      const { mayfly, id, uid } = await givenUp();
+      const { id: serverId } = mayfly.simulator.addServer(lostRow("box", uid, { "mayfly-owner": "admin" }, 0));
+      expect(await reconciled(mayfly, 17)).toContain("settled adopted");
+      expect(await live(mayfly)).toMatchObject([
+        {
+          id,
+          name: "box",
+          reason: null,
+          destroyed_at: null,
+          provider_id: String(serverId),
+          expires_at: new Date(NOW + 2 * HOUR).toISOString(),
+        },
+      ]);
+      expect((await mayfly.send("POST", "/v1/machines/box/renew", { ttl: "3h" })).status).toBe(200);
+      expect((await put(mayfly, "box")).status).toBe(200);
+      expect(servers(mayfly)).toHaveLength(1);
+    });
+
+    it("has a row of its own where its name is another's by now, and both live to their ends", async () => {
+      const { mayfly, id, uid } = await givenUp();
+      mayfly.simulator.addServer(lostRow("box", uid, { "mayfly-owner": "admin" }, 0));
+      const second = machineIn(
+        await mayfly.send("PUT", "/v1/machines/box", { server_type: "cx33", region: "fsn1", ttl: "5h" }),
+      );
+      expect(await reconciled(mayfly, 17)).toContain("settled adopted");
+      const both = await live(mayfly);
+      expect(both).toHaveLength(2);
+      expect(both.map((one) => one.id)).toContain(second.id);
+      expect(both.map((one) => one.id)).not.toContain(id);
+      await minutes(mayfly, 60);
+      expect(servers(mayfly)).toHaveLength(2);
+      await minutes(mayfly, 30);
+      expect(await live(mayfly)).toMatchObject([{ id: second.id }]);
+    });
+
+    it("dies as expired once its label's end has passed, and never for having landed late", async () => {
+      const { mayfly, uid } = await givenUp();
+      mayfly.simulator.addServer(lostRow("box", uid, { "mayfly-expires": seconds(NOW + 10 * MINUTE) }, 0));
+      expect(await reconciled(mayfly, 17)).toContain("destroyed expired");
+      expect(servers(mayfly)).toEqual([]);
+    });
+
+    it("is judged as one without a row where no end can be read", async () => {
+      const { mayfly, uid } = await givenUp();
+      mayfly.simulator.addServer(lostRow("box", uid, { "mayfly-expires": "soon" }, 0));
+      expect(await reconciled(mayfly, 31)).toContain("settled adopted");
+      expect(servers(mayfly)).toHaveLength(1);
+    });
+
+    it("likewise a lost one that is seen again", async () => {
+      const mayfly = createMayfly();
+      const { id } = machineIn(await put(mayfly, "box"));
+      await minutes(mayfly, 2);
+      const [server] = servers(mayfly);
+      await deleteBehind(mayfly, String(server?.id));
+      await minutes(mayfly, 33);
+      expect(await live(mayfly)).toEqual([]);
+      mayfly.simulator.addServer({
+        name: server?.name ?? "",
+        created: server?.created ?? "",
+        labels: server?.labels ?? {},
+      });
+      await minutes(mayfly, 17);
+      expect(await live(mayfly)).toMatchObject([{ id, name: "box" }]);
+    });
+
+    it("is kept by reap, which adopts nothing", async () => {
+      const { mayfly, uid } = await givenUp();
+      const label = { "mayfly-expires": seconds(NOW + 30 * HOUR), "mayfly-max": seconds(NOW + 60 * HOUR) };
+      mayfly.simulator.addServer(lostRow("box", uid, label, 25 * HOUR));
+      mayfly.advance(MINUTE);
+      const report = await mayfly.tick();
+      expect(report?.phases[1]?.items).toMatchObject([{ outcome: "kept", reason: "reappeared" }]);
+      expect(servers(mayfly)).toHaveLength(1);
+    });
   });
 
   it("while rows exist and younger than the first sweep is adopted, and somebody is told that the installation is shared", async () => {

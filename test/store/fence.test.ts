@@ -85,6 +85,7 @@ const CALLS: Calls = {
     reopen: writes(({ endings }) => endings.reopen("failed", "4", NOW)),
   },
   inventory: {
+    reviveRows: writes(({ inventory }) => inventory.reviveRows([{ ...ORPHAN, labelUid: "lost" }], NOW)),
     adoptOrphans: writes(({ inventory }) => inventory.adoptOrphans([ORPHAN], NOW)),
     shownAfter: reads(({ inventory }) => inventory.shownAfter("", 9, NOW)),
     countShown: reads(({ inventory }) => inventory.countShown(NOW)),
@@ -173,6 +174,7 @@ beforeEach(async () => {
   await putMachine({ uid: "requested", phase: "requested", status: "creating" });
   await putMachine({ uid: "destroying", phase: "destroying", status: "deleting", deleteAcceptedAt: NOW });
   await putMachine({ uid: "failed", phase: "failed", status: "destroyed" });
+  await putMachine({ uid: "lost", phase: "destroyed", status: "destroyed", reason: "lost" });
   await putResource();
   await putResource({ uid: "wanted", phase: "requested", createdAt: null });
   await putResource({ uid: "deleted", phase: "deleted" });
