@@ -61,12 +61,12 @@ export const hostOf = (runtime: Runtime, openProvider: ReturnType<typeof createP
 
 function openRequest(invocation: Invocation, config: Config, requestId: string): Scope {
   const { runtime, meter } = invocation;
-  const { installations, maxAgeMs, graceMs, launchDeadlineMs, defaultTtlMs, creates } = config;
+  const { defaultTtlMs, creates } = config;
   return {
     ...invocation.openProvider(config),
     store: invocation.openStore(),
     reads: invocation.openStore({ readOnly: true }),
-    rules: { installations, maxAgeMs, graceMs, launchDeadlineMs, defaultTtlMs, creates },
+    rules: { ...rulesOf(config), defaultTtlMs, creates },
     requestId,
     auth: { adminToken: config.adminToken, authEpoch: config.authEpoch },
     meter,
@@ -82,18 +82,25 @@ function openRequest(invocation: Invocation, config: Config, requestId: string):
 /** Opens what a sweep works with; `now` is the time that its rules go by. */
 export function openSweep(invocation: Invocation, config: SweepConfig, now: number): SweepContext {
   const { runtime, meter, openStore: storeOf } = invocation;
-  const { installations, maxAgeMs, graceMs, launchDeadlineMs, plan } = config;
   return {
     ...invocation.openProvider(config),
     openStore: storeOf,
-    rules: { installations, maxAgeMs, graceMs, launchDeadlineMs },
+    rules: rulesOf(config),
     now: () => now,
     wallNow: runtime.now,
     newUid: runtime.newUid,
     meter,
-    plan,
+    plan: config.plan,
   };
 }
+
+/** What the domain goes by, and nothing secret beside it. */
+const rulesOf = ({ installations, maxAgeMs, graceMs, launchDeadlineMs }: SweepConfig) => ({
+  installations,
+  maxAgeMs,
+  graceMs,
+  launchDeadlineMs,
+});
 
 /** Runs one sweep and logs it, whoever started it; null when another is running. A dry run is told to its caller alone. */
 export async function runSweep(

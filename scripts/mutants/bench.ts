@@ -6,7 +6,16 @@ import { createVitest, type TestModule } from "vitest/node";
 import type { Order } from "../../test/simulation/order.ts";
 import { mutated, type Mutant } from "./mutant.ts";
 
-const COPIED = ["src", "test", "docs", "migrations", "package.json", "tsconfig.json", "vitest.config.ts", "wrangler.toml"];
+const COPIED = [
+  "src",
+  "test",
+  "docs",
+  "migrations",
+  "package.json",
+  "tsconfig.json",
+  "vitest.config.ts",
+  "wrangler.toml",
+];
 
 /** Three times as many as the short run plays; the first that breaks a promise will do. */
 const HISTORIES: Order = { seed: 1, runs: 300, isFirstEnough: true };

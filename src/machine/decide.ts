@@ -4,7 +4,7 @@ import { uidIn } from "./labels.ts";
 import { endOf, isAtItsBeginning, isLaunchOver, labelEnd } from "./lease.ts";
 import { isEndedForAbsence, isLive, type Machine, type MachineRow } from "./machine.ts";
 import { isOurs, isSame } from "./ownership.ts";
-import type { Reason } from "./reason.ts";
+import { isEarlyDeath, type Reason } from "./reason.ts";
 import { isSecondLook, type Rules } from "./rules.ts";
 import { present, type Absent, type Present, type Sighting } from "./sighting.ts";
 
@@ -57,7 +57,7 @@ function judge(row: MachineRow | null, { machine, isInventory }: Present, now: n
 
 function judgeLive(row: MachineRow, machine: Machine, now: number, rules: Rules): Verdict {
   if (row.destroyRequestedAt !== null) return destroy("requested");
-  if (row.phase === "destroying") return destroy(DECIDED.find((one) => one === row.reason) ?? "expired");
+  if (row.phase === "destroying") return destroy(isEarlyDeath(row.reason) ? row.reason : "expired");
   if (now >= endOf(row, machine)) return destroy("expired");
   if (!isAtItsBeginning(row, machine, now, rules)) return keep("live");
   const isLate = isLaunchOver(row, now, rules);
@@ -69,8 +69,6 @@ function judgeLive(row: MachineRow, machine: Machine, now: number, rules: Rules)
   return isBare ? destroy("attach_failed") : keep("live");
 }
 
-/** What was decided over a live machine before its end, and is still to be brought about. */
-const DECIDED = ["launch_failed", "attach_failed"] as const;
 /** A firewall is on a machine from its creation on, applied or still to be; so long after it one that is not will not come. */
 const FIREWALL_MS = 2 * 60_000;
 

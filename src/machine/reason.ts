@@ -27,6 +27,11 @@ const REASONS = [
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
+/** For which a machine may die before its promised end; a sweep takes such deaths from an allowance. */
+const EARLY_DEATHS = ["late_landing", "launch_failed", "attach_failed"] as const;
+export type EarlyDeath = (typeof EARLY_DEATHS)[number];
+export const isEarlyDeath = (reason: string | null): reason is EarlyDeath => EARLY_DEATHS.some((one) => one === reason);
+
 /**
  * Why absence proves nothing: the row was made under another credential of the provider, which may show another project; or the
  * last inventory lacked more machines at once than can be believed. Each is released by itself.

@@ -2,6 +2,7 @@ import { creationTime } from "../machine/age.ts";
 import type { Verdict } from "../machine/decide.ts";
 import { endOf, labelEnd } from "../machine/lease.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
+import { isEarlyDeath } from "../machine/reason.ts";
 import type { Rules } from "../machine/rules.ts";
 import type { Store } from "../store/store.ts";
 
@@ -37,7 +38,7 @@ export function createAllowance({ inventory, settings }: Store, rules: Rules, no
 
   return {
     async take({ reason }, row, machine) {
-      if (!EARLY.has(reason) || isDecided(row) || now >= promisedEnd(row, machine, rules, now)) return true;
+      if (!isEarlyDeath(reason) || isDecided(row) || now >= promisedEnd(row, machine, rules, now)) return true;
       left ??= await limit();
       left -= 1;
       if (left >= 0) return true;
@@ -47,9 +48,6 @@ export function createAllowance({ inventory, settings }: Store, rules: Rules, no
     },
   };
 }
-
-/** The reasons for which a machine may die before its end. */
-const EARLY: ReadonlySet<Verdict["reason"]> = new Set(["late_landing", "launch_failed", "attach_failed"]);
 
 /** Its owner has asked, or a sweep has taken it from its allowance and claimed it. */
 const isDecided = (row: MachineRow | null): boolean =>

@@ -3,7 +3,7 @@ import type { Candidate } from "../machine/spec.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
 import { eventIf } from "./events.ts";
 import { createMachineReads } from "./machine-reads.ts";
-import { createMachineSightings } from "./machine-sightings.ts";
+import { createMachineObservations } from "./machine-observations.ts";
 import { machineRow } from "./machine-row.ts";
 import { parseFirst } from "./rows.ts";
 import { change, insertInto } from "./statements.ts";
@@ -38,7 +38,7 @@ export type NewMachine = Pick<
 export function createMachineStore(db: Db) {
   return {
     ...createMachineReads(db),
-    ...createMachineSightings(db),
+    ...createMachineObservations(db),
 
     /** Holds the name and writes down the intent (I3). False when a live machine has it already, or its owner gave it up. */
     async insert(

@@ -13,17 +13,17 @@ export interface Sighting {
 }
 
 /** What the provider shows of rows of `machines`. */
-export function createMachineSightings(db: Db) {
+export function createMachineObservations(db: Db) {
   return {
     /**
      * Writes down what the provider shows, and with it that a requested machine exists. Guarded: only rows that live and are
      * not being destroyed, and that have no other provider id. Off before it ever ran is still being created. Returns the rows
      * that took it.
      */
-    async observe(sightings: readonly Sighting[], now: number): Promise<MachineRow[]> {
-      if (sightings.length === 0) return [];
+    async observe(observations: readonly Sighting[], now: number): Promise<MachineRow[]> {
+      if (observations.length === 0) return [];
       const seen = JSON.stringify(
-        sightings.map(({ uid, machine, isComplete }) => ({ ...columnsOf(machine), uid, isComplete })),
+        observations.map(({ uid, machine, isComplete }) => ({ ...columnsOf(machine), uid, isComplete })),
       );
       const applies = `phase IN ('requested', 'active') AND (provider_id IS NULL OR provider_id = seen.value ->> 'provider_id')`;
       const [, rows] = await db.batch([
