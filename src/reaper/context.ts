@@ -6,7 +6,7 @@ import type { Store, StoreMode } from "../store/store.ts";
 import type { DeathAllowance } from "./allowance.ts";
 import type { Meter, Plan } from "./budget.ts";
 import type { Pace } from "./pace.ts";
-import type { FailureReason } from "./report.ts";
+import type { FailureReason, Item } from "./report.ts";
 
 /** What a sweep is opened with. `now` is the tick's own time: every rule goes by it. Only the lock runs on wall time. */
 export interface SweepContext extends Omit<Context, "store"> {
@@ -25,6 +25,8 @@ export interface PhaseContext extends Context {
   readonly allowance: DeathAllowance;
   /** What this sweep knows of those before it, and leaves to the next. */
   readonly memory: SweepMemory;
+  /** What the phase has done so far: told even where it fails later. */
+  readonly items: Item[];
 }
 
 /** Whether a refusal stays until a person acts at the provider (I1). */

@@ -17,7 +17,7 @@ import { machineIn, type Sighting } from "../machine/sighting.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
 import { BATCH, listByUid, lookById, lookByName, sightingIn, type Listed } from "./look.ts";
 import type { StopReason } from "./pace.ts";
-import { itemOf, type Item, type PhaseResult } from "./report.ts";
+import { itemOf, type Item } from "./report.ts";
 import { isDoomed, type Case, type Queue } from "./case.ts";
 import { writeCases } from "./write-cases.ts";
 
@@ -28,16 +28,14 @@ const EXPIRE: Queue = { name: "expire", closed: "destroyed", looks: 1 };
 const SETTLE: Queue = { name: "settle", closed: "settled", looks: 2 };
 
 /** Destroys the machines of rows whose end has come, as far as the budget goes. */
-export async function expire(context: PhaseContext): Promise<PhaseResult> {
-  const items: Item[] = [];
+export async function expire(context: PhaseContext): Promise<string | null> {
   let last: MachineRow | null = null;
   for (;;) {
     const rows: MachineRow[] = await context.store.work.due(context.now(), BATCH, last);
-    if (rows.length === 0) return { items, failure: null };
+    if (rows.length === 0) return null;
     const { cases, failure } = await workOn(context, EXPIRE, rows);
-    items.push(...cases.map(toItem));
     const isDone = rows.length < BATCH || cases.some(({ outcome }) => outcome === "remaining");
-    if (isDone || failure !== null) return { items, failure };
+    if (isDone || failure !== null) return failure;
     last = rows.at(-1) ?? null;
   }
 }
@@ -46,15 +44,15 @@ export async function expire(context: PhaseContext): Promise<PhaseResult> {
  * Follows creates and destroys to their end, and writes labels that are behind their lease. A machine whose beginning has failed is
  * destroyed with the reason kept; a row whose machine never came is closed, tombstone and all.
  */
-export async function settle(context: PhaseContext): Promise<PhaseResult> {
+export async function settle(context: PhaseContext): Promise<string | null> {
   const rows = await context.store.work.unsettled(context.now(), BATCH);
-  if (rows.length === 0) return { items: [], failure: null };
+  if (rows.length === 0) return null;
   // What is left of the provider's rate limit is for deletes, and these look.
   const hasHeadroom = context.capabilities.hasHeadroom?.() !== false;
   const stop = hasHeadroom ? await context.pace.stop({ fetches: 1, statements: RECORDS }) : "rate_limit";
-  if (stop !== null) return { items: rows.map((row) => toItem(remaining(row, stop))), failure: null };
-  const { cases, failure } = await workOn(context, SETTLE, rows);
-  return { items: cases.map(toItem), failure };
+  if (stop === null) return (await workOn(context, SETTLE, rows)).failure;
+  context.items.push(...rows.map((row) => toItem(remaining(row, stop))));
+  return null;
 }
 
 async function workOn(
@@ -66,6 +64,8 @@ async function workOn(
   const judged = await judgeAll(context, queue, rows, listed);
   const acted = await actAll(context, await claim(context, judged));
   const cases = await proveGone(context, acted);
+  // Told before it is written down: what was done is done, though D1 may not take it.
+  context.items.push(...cases.map(toItem));
   await writeCases(context, queue, cases);
   return { cases, failure: listed.failure?.detail ?? context.pace.refusal };
 }

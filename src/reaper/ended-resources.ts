@@ -20,11 +20,14 @@ export const findEnded = ({ store, now }: Pick<PhaseContext, "store" | "now">): 
  * Deletes firewalls, networks and keys that are past their own lease and used by no live machine, in that order (S52): on their
  * owner's word at once, else at the second look. What is still in use is tried again (S53, S130).
  */
-export async function endResources(context: PhaseContext, ended: readonly ResourceRow[]): Promise<readonly Item[]> {
-  const { store, pace } = context;
+export async function endResources(context: PhaseContext, ended: readonly ResourceRow[]): Promise<void> {
+  const { store, pace, items } = context;
   const now = context.now();
-  if (ended.length === 0) return [];
-  if (!pace.affords({ fetches: 0, statements: RECORDS })) return ended.map((row) => toItem(row, "remaining", "budget"));
+  if (ended.length === 0) return;
+  if (!pace.affords({ fetches: 0, statements: RECORDS })) {
+    items.push(...ended.map((row) => toItem(row, "remaining", "budget")));
+    return;
+  }
   const isReady = (row: ResourceRow): boolean => row.deleteRequestedAt !== null || isSecondLook(row.idleSince, now);
   const idle = ended.filter((row) => !isReady(row));
   await store.resources.noteIdle(
@@ -44,11 +47,11 @@ export async function endResources(context: PhaseContext, ended: readonly Resour
     return reason === null;
   });
   const isDone = ({ uid }: ResourceRow): boolean => done.some(({ row }) => row.uid === uid);
-  return [
+  items.push(
     ...idle.map((row) => toItem(row, "kept", "idle")),
     ...done.map(toDone),
     ...ready.filter((row) => !isDone(row)).map((row) => toItem(row, "remaining", stop)),
-  ];
+  );
 }
 
 function toDone(deletion: Deletion): Item {

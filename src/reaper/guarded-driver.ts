@@ -34,9 +34,9 @@ export interface GuardedDriver extends Driver {
 
 /**
  * A driver whose `destroy` decides first: over what is known from the list, and if that says that the machine may die, over
- * a fresh read of machine and row (I2, I4). Otherwise it throws {@link Withheld}. Whatever it decides is told to `onItem`.
+ * a fresh read of machine and row (I2, I4). Otherwise it throws {@link Withheld}. Whatever it decides is told.
  */
-export function guard(context: PhaseContext, onItem: (item: Item) => void): GuardedDriver {
+export function guard(context: PhaseContext): GuardedDriver {
   const { driver, store, pace, rules } = context;
   const known = new Map<string, Known>();
   let stopped: StopReason | null = null;
@@ -56,7 +56,7 @@ export function guard(context: PhaseContext, onItem: (item: Item) => void): Guar
   }
 
   function tell(providerId: string, row: MachineRow | null, outcome: Item["outcome"], reason: SweepReason): void {
-    onItem({ uid: row?.uid ?? null, providerId, outcome, reason, detail: null });
+    context.items.push({ uid: row?.uid ?? null, providerId, outcome, reason, detail: null });
   }
 
   function keep(providerId: string, row: MachineRow | null, isAlert: boolean, reason: SweepReason): never {

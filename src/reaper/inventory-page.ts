@@ -24,19 +24,20 @@ const LATE = { fetches: 3, statements: 8 };
  * One page of the inventory, from the last to the first: the provider is listed first and then the rows are read, so that whatever
  * is created meanwhile has its row by then.
  */
-export async function readInventoryPage(context: PhaseContext, pass: InventoryPass, items: Item[]): Promise<Progress> {
+export async function readInventoryPage(context: PhaseContext, pass: InventoryPass): Promise<Progress> {
   let page: InventoryPage;
   try {
     page = await readPage(context, pass.page);
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
     if (concernsAll(error) || pass.page === null || countFailure(pass) === "retry") throw error;
-    items.push({ uid: null, providerId: null, outcome: "error", ...failureOf(error) });
+    context.items.push({ uid: null, providerId: null, outcome: "error", ...failureOf(error) });
     pass.page -= 1;
     return pass.page < 1 ? "done" : "more";
   }
   pass.failures = 0;
-  if (!page.isWhole) items.push({ uid: null, providerId: null, outcome: "alert", reason: "unreadable", detail: null });
+  if (!page.isWhole)
+    context.items.push({ uid: null, providerId: null, outcome: "alert", reason: "unreadable", detail: null });
   const ours = page.machines.filter(({ hasLabels }) => hasLabels);
   const rows = await context.store.machines.ofMachines(ours);
   const held = ours.flatMap((machine) => {
@@ -47,7 +48,7 @@ export async function readInventoryPage(context: PhaseContext, pass: InventoryPa
   const others = ours
     .filter((machine) => !held.some((one) => one.machine === machine))
     .map((machine) => ({ machine, row: rows.get(machine.providerId) ?? null }));
-  if (!(await settleOthers(context, others, items))) return "stop";
+  if (!(await settleOthers(context, others))) return "stop";
   pass.page = page.number - 1;
   return page.number <= 1 ? "done" : "more";
 }
@@ -102,14 +103,14 @@ interface Other {
 type Tell = (outcome: Item["outcome"], reason: SweepReason, detail?: string | null) => void;
 
 /** Adopts what has no row and destroys what has a tombstone. False where the budget ended before it was done. */
-async function settleOthers(context: PhaseContext, others: readonly Other[], items: Item[]): Promise<boolean> {
+async function settleOthers(context: PhaseContext, others: readonly Other[]): Promise<boolean> {
   const now = context.now();
   const orphans: OrphanMachine[] = [];
   const credential = await context.credential();
   let isDone = true;
   for (const { machine, row } of others) {
     const tell: Tell = (outcome, reason, detail = null) =>
-      void items.push({ uid: row?.uid ?? null, providerId: machine.providerId, outcome, reason, detail });
+      void context.items.push({ uid: row?.uid ?? null, providerId: machine.providerId, outcome, reason, detail });
     const { act, reason, alert } = decide(row, present(machine, true), now, context.rules);
     if (act === "adopt") orphans.push(orphanOf(machine, row, { ...context, credential, now }));
     if (alert) tell("alert", reason);
@@ -122,15 +123,11 @@ async function settleOthers(context: PhaseContext, others: readonly Other[], ite
       isDone &&= stop === null;
     }
   }
-  await adopt(context, orphans, items);
+  await adopt(context, orphans);
   return isDone;
 }
 
-async function adopt(
-  { store, memory, now }: PhaseContext,
-  orphans: readonly OrphanMachine[],
-  items: Item[],
-): Promise<void> {
+async function adopt({ store, memory, now, items }: PhaseContext, orphans: readonly OrphanMachine[]): Promise<void> {
   if (orphans.length === 0) return;
   const hadRows = (await store.inventory.countLive()) > 0;
   const revived = await store.inventory.reviveRows(

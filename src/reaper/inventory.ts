@@ -10,7 +10,6 @@ import type { InventoryPass, Progress, SweepMemory } from "../store/lock.ts";
 import type { PhaseContext } from "./context.ts";
 import { readInventoryPage } from "./inventory-page.ts";
 import { isTooMany, lookForMissing } from "./missing-rows.ts";
-import type { Item, PhaseResult } from "./report.ts";
 
 const EVERY_MS = 15 * 60_000;
 /** Ten thousand machines take three hours and a half on a free plan. */
@@ -35,36 +34,34 @@ const newPass = (now: number): InventoryPass => ({
   failures: 0,
 });
 
-export async function reconcile(context: PhaseContext): Promise<PhaseResult> {
+export async function reconcile(context: PhaseContext): Promise<string | null> {
   const { memory, pace, capabilities } = context;
   const state = memory.reconcile;
   const now = context.now();
-  const items: Item[] = [];
-  if (!isPassDue(memory, now)) return { items, failure: null };
+  if (!isPassDue(memory, now)) return null;
   // One that cannot end begins anew.
   if (state.pass !== null && now - state.pass.startedAt > LONGEST_MS) state.pass = null;
   // A pass can wait; what is left of the provider's rate limit then is for deletes.
-  if (capabilities.hasHeadroom?.() === false) return { items, failure: null };
+  if (capabilities.hasHeadroom?.() === false) return null;
   const pass = (state.pass ??= newPass(now));
-  const failure = await onDriverError(
+  return onDriverError(
     async () => {
       for (let slice = 0; slice < MOST_SLICES[context.plan]; slice++) {
         if ((await pace.stop(COST)) !== null) break;
-        const progress = await goOn(context, pass, items);
-        if (progress === "done") await conclude(context, pass, items);
+        const progress = await goOn(context, pass);
+        if (progress === "done") await conclude(context, pass);
         if (progress !== "more") break;
       }
       return null;
     },
     ({ message }) => message,
   );
-  return { items, failure };
 }
 
 /** One slice of a pass, on the side that it has come to. */
-async function goOn(context: PhaseContext, pass: InventoryPass, items: Item[]): Promise<Progress> {
-  if (pass.side === "rows") return lookForMissing(context, pass, items);
-  const progress = await readInventoryPage(context, pass, items);
+async function goOn(context: PhaseContext, pass: InventoryPass): Promise<Progress> {
+  if (pass.side === "rows") return lookForMissing(context, pass);
+  const progress = await readInventoryPage(context, pass);
   if (progress !== "done") return progress;
   pass.side = "rows";
   pass.shown = await context.store.inventory.countShown(context.now());
@@ -76,7 +73,7 @@ async function goOn(context: PhaseContext, pass: InventoryPass, items: Item[]): 
  * What a pass found absent is believed by the next one, unless it was so much that the inventory itself must be doubted. The two doubts
  * are told apart and released apart: a word on the one says nothing about the other.
  */
-async function conclude({ store, memory }: PhaseContext, pass: InventoryPass, items: Item[]): Promise<void> {
+async function conclude({ store, memory, items }: PhaseContext, pass: InventoryPass): Promise<void> {
   const isReleased = async () => (await store.settings.inventoryReleasedUntil()) > pass.startedAt;
   const isUntrusted = isTooMany(pass) && !(await isReleased());
   if (isUntrusted) {

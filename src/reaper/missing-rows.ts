@@ -6,7 +6,7 @@ import { absent, machineIn, type Sighting } from "../machine/sighting.ts";
 import type { InventoryPass, Progress } from "../store/lock.ts";
 import { concernsAll, failureOf, type PhaseContext } from "./context.ts";
 import { BATCH, listByUid, lookById } from "./look.ts";
-import { itemOf, type Item } from "./report.ts";
+import { itemOf } from "./report.ts";
 
 const LEAST = 3;
 const SHARE = 0.2;
@@ -37,7 +37,7 @@ interface Found {
  * Fifty rows that the provider has shown once. One that it does not list by uid is marked, and is lost when a later pass does not
  * find it either and the provider has nothing of its id (P42).
  */
-export async function lookForMissing(context: PhaseContext, pass: InventoryPass, items: Item[]): Promise<Progress> {
+export async function lookForMissing(context: PhaseContext, pass: InventoryPass): Promise<Progress> {
   const now = context.now();
   const rows = await context.store.inventory.shownAfter(pass.after, BATCH, now);
   if (rows.length === 0) return "done";
@@ -45,7 +45,7 @@ export async function lookForMissing(context: PhaseContext, pass: InventoryPass,
   const after = rows.at(-1)?.uid ?? pass.after;
   const progress = rows.length < BATCH ? "done" : "more";
   if (listed.failure !== null) {
-    items.push({ uid: null, providerId: null, outcome: "error", ...listed.failure });
+    context.items.push({ uid: null, providerId: null, outcome: "error", ...listed.failure });
     if (countFailure(pass) === "retry") return "stop";
     pass.after = after;
     return progress;
@@ -55,21 +55,16 @@ export async function lookForMissing(context: PhaseContext, pass: InventoryPass,
   const found: Found[] = [];
   for (const row of rows) {
     if (row.providerId === null || shown.has(row.providerId)) continue;
-    const sighting = await lookAgain(context, pass, row, items);
+    const sighting = await lookAgain(context, pass, row);
     if (sighting !== null) found.push({ row, sighting });
   }
-  await write(context, found, items);
+  await write(context, found);
   pass.after = after;
   return progress;
 }
 
 /** The second look at a row that a list does not show, by its id; null where there is nothing more to decide now. */
-async function lookAgain(
-  context: PhaseContext,
-  pass: InventoryPass,
-  row: MachineRow,
-  items: Item[],
-): Promise<Sighting | null> {
+async function lookAgain(context: PhaseContext, pass: InventoryPass, row: MachineRow): Promise<Sighting | null> {
   const doubt = await doubtOf(context, row, context.memory.reconcile.doubts.inventory_untrusted || isTooMany(pass));
   const first = absent("list", doubt);
   if (doubt === "other_credential") pass.foreign += 1;
@@ -77,7 +72,7 @@ async function lookAgain(
   if (doubt !== null || row.providerId === null || !isSecondLook(row.missingSince, context.now())) return first;
   const stop = await context.pace.stop(LOOK);
   if (stop !== null) {
-    items.push(itemOf(row, "remaining", stop));
+    context.items.push(itemOf(row, "remaining", stop));
     return null;
   }
   try {
@@ -85,13 +80,13 @@ async function lookAgain(
   } catch (error) {
     if (concernsAll(error)) throw error;
     const { reason, detail } = failureOf(error);
-    items.push(itemOf(row, "error", reason, detail));
+    context.items.push(itemOf(row, "error", reason, detail));
     return null;
   }
 }
 
 /** Decides over each, writes it down and tells it. What is there after all, and due, is left to the phases of rows. */
-async function write({ store, now, rules }: PhaseContext, found: readonly Found[], items: Item[]): Promise<void> {
+async function write({ store, now, rules, items }: PhaseContext, found: readonly Found[]): Promise<void> {
   const at = now();
   const decided = found.map((one) => ({ ...one, ...decide(one.row, one.sighting, at, rules) }));
   const those = (test: (one: (typeof decided)[number]) => boolean) => decided.filter(test);

@@ -15,7 +15,7 @@ import {
 import type { Rules } from "../machine/rules.ts";
 import type { OrphanResource } from "../store/resource-orphans.ts";
 import type { PhaseContext } from "./context.ts";
-import type { Item, PhaseResult, SweepReason } from "./report.ts";
+import type { SweepReason } from "./report.ts";
 
 const EVERY_MS = 3_600_000;
 /** A kind costs a few pages and the rows of them; each orphan is one more statement. */
@@ -26,18 +26,17 @@ const COST = { fetches: 4, statements: 2 };
  * has no row was forgotten with the database: past the end that its label tells, and used by nobody, it gets a row that only asks
  * for its deletion, which then takes the one way that all take.
  */
-export async function lookForOrphans(context: PhaseContext): Promise<PhaseResult> {
+export async function lookForOrphans(context: PhaseContext): Promise<string | null> {
   const { memory, capabilities, pace } = context;
   const now = context.now();
-  const items: Item[] = [];
   const isDue = now - memory.resourcesListedAt >= EVERY_MS || memory.resourcesListedAt > now;
-  if (!isDue || capabilities.hasHeadroom?.() === false) return { items, failure: null };
+  if (!isDue || capabilities.hasHeadroom?.() === false) return null;
   let failure: string | null = null;
   let isWhole = true;
   for (const kind of RESOURCE_KINDS) {
-    if ((await pace.stop(COST)) !== null) return { items, failure };
+    if ((await pace.stop(COST)) !== null) return failure;
     isWhole = await onDriverError(
-      async () => (await markOrphans(context, kind, items)) && isWhole,
+      async () => (await markOrphans(context, kind)) && isWhole,
       (error) => {
         failure ??= error.message;
         return isWhole;
@@ -46,12 +45,12 @@ export async function lookForOrphans(context: PhaseContext): Promise<PhaseResult
   }
   // What the budget left out the next tick takes up.
   if (failure === null && isWhole) memory.resourcesListedAt = now;
-  return { items, failure };
+  return failure;
 }
 
 /** Gives the orphans of one kind their rows; false where the budget ended before all had one. */
-async function markOrphans(context: PhaseContext, kind: ResourceKind, items: Item[]): Promise<boolean> {
-  const { store, capabilities, rules, pace } = context;
+async function markOrphans(context: PhaseContext, kind: ResourceKind): Promise<boolean> {
+  const { store, capabilities, rules, pace, items } = context;
   const seen = (await resourcesOf(capabilities, kind)?.list(ourSelector(rules.installations))) ?? [];
   const ours = seen.filter((one) => isOurs(one, rules.installations));
   const keys = ours.map(({ id, labels }) => ({ id, uid: uidIn(labels) }));

@@ -4,7 +4,7 @@ import type { Machine } from "../machine/machine.ts";
 import { ourSelector } from "../machine/ownership.ts";
 import type { Rules } from "../machine/rules.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
-import type { Item, PhaseResult, SweepReason } from "./report.ts";
+import type { Item, SweepReason } from "./report.ts";
 
 /** Nothing younger can be overdue by its label. */
 const YOUNGEST_MS = 3_600_000;
@@ -19,8 +19,8 @@ export async function reapBlind({
   rules,
   pace,
   now,
-}: Pick<PhaseContext, "driver" | "rules" | "now" | "pace">): Promise<PhaseResult> {
-  const items: Item[] = [];
+  items,
+}: Pick<PhaseContext, "driver" | "rules" | "now" | "pace" | "items">): Promise<string | null> {
   const at = now();
   const { machines, failure } = await listOld(driver, rules, { olderThan: at - YOUNGEST_MS, enough: pace.listed });
   for (const machine of machines) {
@@ -44,7 +44,7 @@ export async function reapBlind({
       if (concernsAll(error)) pace.refuse(detail);
     }
   }
-  return { items, failure: failure ?? pace.refusal };
+  return failure ?? pace.refusal;
 }
 
 /** What was read before a list failed is there all the same. */

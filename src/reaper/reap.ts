@@ -5,18 +5,17 @@ import { ourSelector } from "../machine/ownership.ts";
 import { failureOf, needsSomebody, type PhaseContext } from "./context.ts";
 import { guard } from "./guarded-driver.ts";
 import { reapOlderThan, type Reaped } from "./reap-older-than.ts";
-import type { Item, PhaseResult, SweepReason } from "./report.ts";
+import type { Item, SweepReason } from "./report.ts";
 
 /**
  * Destroys every machine of ours that is older than `MAX_AGE` and was promised no longer life, whether or not D1 knows of
  * it. When the list fails midway, what it had read is judged all the same: being present and too old is proof enough (I4).
  * What cannot be destroyed backs off, so that it cannot starve what is younger.
  */
-export async function reap(context: PhaseContext): Promise<PhaseResult> {
-  const { rules, store, pace } = context;
+export async function reap(context: PhaseContext): Promise<string | null> {
+  const { rules, store, pace, items } = context;
   const now = context.now();
-  const items: Item[] = [];
-  const driver = guard(context, (item) => items.push(item));
+  const driver = guard(context);
   const order = {
     selector: ourSelector(rules.installations),
     createdLabel: LABEL.created,
@@ -49,5 +48,5 @@ export async function reap(context: PhaseContext): Promise<PhaseResult> {
   for (const providerId of reaped.unknownAge) tell(providerId, "unknown_age", "unknown_age");
   const gone = reaped.destroyed.filter((providerId) => (knownOf(providerId)?.attempts ?? 0) > 0);
   await store.reapFailures.record(failed, gone);
-  return { items, failure: failure ?? pace.refusal };
+  return failure ?? pace.refusal;
 }

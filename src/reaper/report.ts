@@ -55,9 +55,6 @@ export const itemOf = (
   detail: string | null = null,
 ): Item => ({ uid, providerId, outcome, reason, detail });
 
-/** What a phase answers. */
-export type PhaseResult = Omit<PhaseReport, "phase">;
-
 export interface PhaseReport {
   readonly phase: "expire" | "reap" | "settle" | "reconcile" | "orphans";
   readonly items: readonly Item[];

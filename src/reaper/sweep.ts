@@ -21,15 +21,7 @@ import { StoreError } from "../store/db.ts";
 import { createAllowance } from "./allowance.ts";
 import { reapBlind } from "./reap-blind.ts";
 import { reap } from "./reap.ts";
-import {
-  hasNews,
-  reportJson,
-  reportOutcome,
-  type PhaseReport,
-  type PhaseResult,
-  type SweepOrder,
-  type SweepReport,
-} from "./report.ts";
+import { hasNews, reportJson, reportOutcome, type PhaseReport, type SweepOrder, type SweepReport } from "./report.ts";
 
 /** How long the lock holds without a sign of life. */
 const LOCK_MS = 90_000;
@@ -127,7 +119,7 @@ async function runBlind(
   const untried = { items: [], failure: cause.hint };
   const phases: PhaseReport[] = [
     { phase: "expire", ...untried },
-    await isolated("reap", () => reapUnder(cause, { driver, rules, now, pace })),
+    await isolated("reap", { driver, rules, now, pace, items: [] }, (opened) => reapUnder(cause, opened)),
     { phase: "settle", ...untried },
     { phase: "reconcile", ...untried },
     { phase: "orphans", ...untried },
@@ -136,13 +128,11 @@ async function runBlind(
 }
 
 /** What the provider shows and its labels tell is enough to end what is overdue. */
-async function reapUnder({ hint }: StoreError, context: Parameters<typeof reapBlind>[0]): Promise<PhaseResult> {
-  const { items, failure } = await reapBlind(context);
-  return { items, failure: failure ?? hint };
-}
+const reapUnder = async ({ hint }: StoreError, context: Parameters<typeof reapBlind>[0]): Promise<string> =>
+  (await reapBlind(context)) ?? hint;
 
 /** Where expire could not read its rows, they are asked for once more: one refusal may be a hiccup, two are none. */
-async function reapAsItCan(context: PhaseContext, isInDoubt: boolean): Promise<PhaseResult> {
+async function reapAsItCan(context: PhaseContext, isInDoubt: boolean): Promise<string | null> {
   try {
     if (isInDoubt) await context.store.work.due(context.now(), 1, null);
     return await reap(context);
@@ -170,46 +160,45 @@ function holding(
 }
 
 /** What all phases share; each has a pace of its own. */
-type Opened = Omit<PhaseContext, "pace" | "allowance"> & { readonly holdLock: () => Promise<boolean> };
+type Opened = Omit<PhaseContext, "pace" | "allowance" | "items"> & { readonly holdLock: () => Promise<boolean> };
 
 async function run(
   context: SweepContext,
   order: SweepOrder,
   startedAt: number,
-  { holdLock, ...opened }: Opened,
+  { holdLock, ...common }: Opened,
 ): Promise<SweepReport> {
   const { meter, plan, now } = context;
   const limit = limitOf(plan, order);
-  const shared = { ...opened, allowance: createAllowance(opened.store, opened.rules, now()) };
+  const shared = { ...common, allowance: createAllowance(common.store, common.rules, now()) };
   // Only when an inventory pass is due does settle leave it its calls.
-  const forPass = isPassDue(opened.memory, now()) ? SLICE_FETCHES : 0;
+  const forPass = isPassDue(common.memory, now()) ? SLICE_FETCHES : 0;
   const phase = (name: keyof typeof LEFT_BY): PhaseContext => {
     const left = LEFT_BY[name];
     const share = {
       fetches: limit.fetches - left.fetches - (name === "settle" ? forPass : 0),
       statements: limit.statements - CLOSING_STATEMENTS - left.statements,
     };
-    return { ...shared, pace: createPace(meter, share, holdLock) };
+    return { ...shared, pace: createPace(meter, share, holdLock), items: [] };
   };
   // What nobody uses is found before machines die, so that what they used goes with a later sweep, and a dry run can foretell it.
   const ended = await orRefusal(findEnded(shared));
-  const expired = await isolated("expire", () => expire(phase("expire")));
+  const expired = await isolated("expire", phase("expire"), expire);
   const isInDoubt = expired.failure !== null && expired.items.length === 0;
-  const reaped = await isolated("reap", () => reapAsItCan(phase("reap"), isInDoubt));
-  const settled = await isolated("settle", () => settle(phase("settle")));
-  const reconciled = await isolated("reconcile", () => reconcile(phase("reconcile")));
-  const orphans = await isolated("orphans", () => endAndLook(phase("orphans"), ended));
+  const reaped = await isolated("reap", phase("reap"), (opened) => reapAsItCan(opened, isInDoubt));
+  const settled = await isolated("settle", phase("settle"), settle);
+  const reconciled = await isolated("reconcile", phase("reconcile"), reconcile);
+  const orphans = await isolated("orphans", phase("orphans"), (opened) => endAndLook(opened, ended));
   return reportOf(context, order, startedAt, [expired, reaped, settled, reconciled, orphans]);
 }
 
 async function endAndLook(
   context: PhaseContext,
   ended: Awaited<ReturnType<typeof findEnded>> | StoreError,
-): Promise<PhaseResult> {
+): Promise<string | null> {
   if (ended instanceof StoreError) throw ended;
-  const items = await endResources(context, ended);
-  const orphans = await lookForOrphans(context);
-  return { items: [...items, ...orphans.items], failure: orphans.failure };
+  await endResources(context, ended);
+  return lookForOrphans(context);
 }
 
 function reportOf(
@@ -222,11 +211,16 @@ function reportOf(
   return { ...order, id: null, scheduledAt: now(), startedAt, finishedAt: wallNow(), phases, fetches, statements };
 }
 
-/** An error boundary around a phase (I8): whatever happens in it, the next one runs. */
-async function isolated(phase: PhaseReport["phase"], act: () => Promise<PhaseResult>): Promise<PhaseReport> {
+/** An error boundary around a phase (I8): whatever happens in it, what it did is told and the next one runs. */
+async function isolated<Context extends Pick<PhaseContext, "items">>(
+  phase: PhaseReport["phase"],
+  context: Context,
+  act: (context: Context) => Promise<string | null>,
+): Promise<PhaseReport> {
+  const { items } = context;
   try {
-    return { phase, ...(await act()) };
+    return { phase, items, failure: await act(context) };
   } catch (error) {
-    return { phase, items: [], failure: failureOf(error).detail };
+    return { phase, items, failure: failureOf(error).detail };
   }
 }

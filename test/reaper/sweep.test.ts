@@ -95,6 +95,31 @@ describe("a sweep", () => {
     expect(await mayfly.tick()).not.toBeNull();
   });
 
+  it.each([
+    ["expire", 0, /delete_accepted_at = \?2|ending\.value/],
+    ["reap", 1, /INTO reap_failures/],
+  ])("I8: whose %s D1 stops midway tells what it has done all the same", async (_phase, index, pattern) => {
+    const mayfly = createMayfly();
+    await put(mayfly, "box");
+    const old = { labels: OURS, created: ago(25 * HOUR) };
+    mayfly.simulator.addServer({ name: "forgotten", ...old });
+    const { id } = mayfly.simulator.addServer({ name: "stuck", ...old });
+    mayfly.simulator.fault({
+      method: "DELETE",
+      path: `^/v1/servers/${id}$`,
+      status: 423,
+      code: "locked",
+      message: "no",
+    });
+    mayfly.configure({ DB: refusing(mayfly.bindings.DB, pattern) });
+    mayfly.advance(2 * MINUTE);
+    const report = await mayfly.tick();
+    expect(servers(mayfly).map(({ name }) => name)).toEqual(["stuck"]);
+    const phase = report?.phases[index];
+    expect(phase?.failure).toBe("the database does not answer");
+    expect(phase?.items.filter(({ outcome }) => outcome === "destroyed")).toHaveLength(1);
+  });
+
   it("never overlaps another, and a lock left behind ends after 90 s", async () => {
     const mayfly = createMayfly();
     expect(await mayfly.store.lock.acquire("somebody", NOW, NOW + 90 * SECOND)).not.toBeNull();
