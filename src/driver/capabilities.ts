@@ -86,6 +86,8 @@ export interface Capabilities {
   relabel?(machine: Pick<Machine, "providerId" | "labels">, labels: Labels): Promise<void>;
   /** Whether the provider's rate limit leaves room for calls that can wait; deletes never ask. */
   hasHeadroom?(): boolean;
+  /** Why the last deletion of a machine that is still there failed, in the provider's words; null where none did. */
+  readonly deletionError?: (providerId: string) => Promise<string | null>;
   /** The machine of that provider name, whoever it belongs to; null where there is none. */
   readonly findByName?: (name: string) => Promise<Machine | null>;
   /**

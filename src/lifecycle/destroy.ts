@@ -44,33 +44,34 @@ const WAITS: Partial<Record<Verdict["reason"], string>> = {
 /**
  * The last step of every path that destroys one machine: decides over a look that was just made, and carries it out where the decision
  * says to destroy or to close. A row closes when a further look proves the machine gone (S48, P51), else settle follows it. Provider
- * failures surface. Answers what was decided; a renewal that came first makes it `live`.
+ * failures surface. Answers what was decided, and whether it is proven; a renewal that came first makes it `live`.
  */
 export async function destroyIfDue(
   context: Pick<Context, "store" | "driver" | "rules" | "credential">,
   row: MachineRow | null,
   sighting: Sighting,
   now: number,
-): Promise<Verdict> {
+): Promise<Verdict & { readonly isProven: boolean }> {
   const { store, driver, rules } = context;
   const verdict = decide(row, sighting, now, rules);
   const { act, reason } = verdict;
   if (act === "close" && row !== null) await store.endings.close([{ uid: row.uid, reason, phase: "destroyed" }], now);
-  if (act !== "destroy" || sighting.seen !== "present") return verdict;
+  if (act !== "destroy" || sighting.seen !== "present") return { ...verdict, isProven: act === "close" };
   const { providerId } = sighting.machine;
   const isItsOwn = row !== null && isLive(row) && (row.providerId ?? providerId) === providerId;
   if (!isItsOwn) {
     await driver.destroy(providerId);
-    return verdict;
+    return { ...verdict, isProven: false };
   }
   const { uid, expiresAt } = row;
   await adoptCredential(context, [row]);
   const won = await store.endings.claimDestroy([{ uid, expiresAt, reason, providerId }], now);
-  if (!won.has(uid)) return { act: "keep", reason: "live", alert: false };
+  if (!won.has(uid)) return { act: "keep", reason: "live", alert: false, isProven: false };
   await driver.destroy(providerId);
-  if (await isGone(driver, providerId)) await store.endings.close([{ uid, reason, phase: "destroyed" }], now);
+  const isProven = await isGone(driver, providerId);
+  if (isProven) await store.endings.close([{ uid, reason, phase: "destroyed" }], now);
   else await store.endings.markAccepted([{ uid, providerId }], now);
-  return verdict;
+  return { ...verdict, isProven };
 }
 
 /** Whether the provider says that it has no machine of this id. Any other answer proves nothing. */

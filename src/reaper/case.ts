@@ -6,8 +6,6 @@ import type { Item, SweepReason } from "./report.ts";
 /** Which rows a phase works on, and what it does with them besides. */
 export interface Queue {
   readonly name: "expire" | "settle";
-  /** What a row that closes is called: settle only proves what was reported when it was begun. */
-  readonly closed: Item["outcome"];
   /** Calls that one row may take beside its delete. */
   readonly looks: number;
 }
@@ -21,6 +19,8 @@ export interface Case {
   readonly isMissing: boolean;
   /** Its end is decided and written down. */
   readonly isClaimed: boolean;
+  /** The provider had agreed to delete it, and did not. */
+  readonly isUndeleted: boolean;
   /** `wait`: nothing can be done now. `label`: its label is behind and is to be written. */
   readonly act: Verdict["act"] | "wait" | "label";
   /** Why that was decided. */

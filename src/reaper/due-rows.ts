@@ -10,9 +10,11 @@
  */
 import { isGone } from "../lifecycle/destroy.ts";
 import { adoptCredential } from "../lifecycle/credential.ts";
+import { onDriverError } from "../lifecycle/refusal.ts";
 import { tellLabel } from "../lifecycle/renew.ts";
 import { decide } from "../machine/decide.ts";
-import type { MachineRow } from "../machine/machine.ts";
+import type { Machine, MachineRow } from "../machine/machine.ts";
+import type { Reason } from "../machine/reason.ts";
 import { machineIn, type Sighting } from "../machine/sighting.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
 import { BATCH, listByUid, lookById, lookByName, sightingIn, type Listed } from "./look.ts";
@@ -24,20 +26,26 @@ import { writeCases } from "./write-cases.ts";
 /** What a batch still writes after its reads, however large it is. */
 const RECORDS = 9;
 
-const EXPIRE: Queue = { name: "expire", closed: "destroyed", looks: 1 };
-const SETTLE: Queue = { name: "settle", closed: "settled", looks: 2 };
+const EXPIRE: Queue = { name: "expire", looks: 1 };
+const SETTLE: Queue = { name: "settle", looks: 2 };
+/** So many tries that fail are bad luck; the next one somebody should look at. */
+const PATIENCE = 2;
 
 /** Destroys the machines of rows whose end has come, as far as the budget goes. */
 export async function expire(context: PhaseContext): Promise<string | null> {
   let last: MachineRow | null = null;
+  const accepted: Accepted[] = [];
   for (;;) {
     const rows: MachineRow[] = await context.store.work.due(context.now(), BATCH, last);
-    if (rows.length === 0) return null;
+    if (rows.length === 0) break;
     const { cases, failure } = await workOn(context, EXPIRE, rows);
-    const isDone = rows.length < BATCH || cases.some(({ outcome }) => outcome === "remaining");
-    if (isDone || failure !== null) return failure;
+    accepted.push(...acceptedIn(context, cases));
+    if (failure !== null) return failure;
+    if (rows.length < BATCH || cases.some(({ outcome }) => outcome === "remaining")) break;
     last = rows.at(-1) ?? null;
   }
+  await proveGone(context, accepted);
+  return context.pace.refusal;
 }
 
 /**
@@ -50,9 +58,13 @@ export async function settle(context: PhaseContext): Promise<string | null> {
   // What is left of the provider's rate limit is for deletes, and these look.
   const hasHeadroom = context.capabilities.hasHeadroom?.() !== false;
   const stop = hasHeadroom ? await context.pace.stop({ fetches: 1, statements: RECORDS }) : "rate_limit";
-  if (stop === null) return (await workOn(context, SETTLE, rows)).failure;
-  context.items.push(...rows.map((row) => toItem(remaining(row, stop))));
-  return null;
+  if (stop !== null) {
+    context.items.push(...rows.map((row) => toItem(remaining(row, stop))));
+    return null;
+  }
+  const { cases, failure } = await workOn(context, SETTLE, rows);
+  await proveGone(context, acceptedIn(context, cases));
+  return failure;
 }
 
 async function workOn(
@@ -62,8 +74,7 @@ async function workOn(
 ): Promise<{ cases: readonly Case[]; failure: string | null }> {
   const listed = await listByUid(context, rows);
   const judged = await judgeAll(context, queue, rows, listed);
-  const acted = await actAll(context, await claim(context, judged));
-  const cases = await proveGone(context, acted);
+  const cases = await actAll(context, await claim(context, judged));
   // Told before it is written down: what was done is done, though D1 may not take it.
   context.items.push(...cases.map(toItem));
   await writeCases(context, queue, cases);
@@ -110,15 +121,29 @@ async function judge(context: PhaseContext, queue: Queue, row: MachineRow, sight
   const { act, reason, alert } = decide(row, sighting, context.now(), context.rules);
   const machine = machineIn(sighting);
   const isMissing = sighting.seen === "absent" && row.providerId === null;
-  const one = { row, machine, isMissing, isClaimed: false, act, why: reason, reason, detail: null };
+  const one = { row, machine, isMissing, isClaimed: false, isUndeleted: false, act, why: reason, reason, detail: null };
+  if (act === "destroy" && machine && row.deleteAcceptedAt !== null) return undeleted(context, { ...one, machine });
   if (act === "destroy" && machine && !(await context.allowance.take({ reason }, row, machine)))
     return { ...one, act: "wait", reason: "held", outcome: "alert" };
-  if (act === "destroy") return { ...one, outcome: "destroyed" };
-  if (act === "close") return { ...one, outcome: queue.closed };
+  if (act === "destroy") return { ...one, outcome: "accepted" };
+  if (act === "close") return { ...one, outcome: reason === "never_seen" ? "settled" : "destroyed" };
   if (alert) return { ...one, outcome: "alert" };
   if (queue.name === "expire" || reason !== "live") return { ...one, outcome: "kept" };
   const isBehind = row.phase === "active" && row.labelExpiresAt !== row.expiresAt;
   return { ...one, outcome: "settled", act: isBehind ? "label" : act };
+}
+
+/** The provider agreed to delete it, and it lives: a failed try, whose reason the provider may tell. It is deleted again later. */
+async function undeleted(
+  { capabilities }: PhaseContext,
+  one: Omit<Case, "outcome"> & { readonly machine: Machine },
+): Promise<Case> {
+  const detail = await onDriverError(
+    async () => (await capabilities.deletionError?.(one.machine.providerId)) ?? null,
+    () => null,
+  );
+  const outcome = one.row.attempts < PATIENCE ? "error" : "alert";
+  return { ...one, act: "wait", isUndeleted: true, outcome, reason: "delete_failed", detail };
 }
 
 /** Writes down the intent to destroy. What was renewed between the look and the claim is kept: the renewal won. */
@@ -167,15 +192,45 @@ async function carryOut(context: PhaseContext, one: Case): Promise<Case> {
   }
 }
 
-/** Looks once more, as far as the budget goes: what is not there any more can close; the rest settle proves later (P51). */
-async function proveGone(context: PhaseContext, cases: readonly Case[]): Promise<Case[]> {
-  const proven: Case[] = [];
-  for (const one of cases) {
-    const mayLook = isDoomed(one) && (await context.pace.stop({ fetches: 1, statements: RECORDS - 1 })) === null;
-    const isOver = mayLook && (await isGone(context.driver, one.machine.providerId));
-    proven.push(isOver ? { ...one, act: "close" } : one);
+/** A machine that the provider agreed to delete, and the item that tells it. */
+interface Accepted {
+  readonly uid: string;
+  readonly providerId: string;
+  readonly reason: Reason;
+  readonly item: number;
+}
+
+/** Those of the cases that were told last. */
+function acceptedIn({ items }: PhaseContext, cases: readonly Case[]): Accepted[] {
+  const first = items.length - cases.length;
+  return cases.flatMap((one, index) =>
+    isDoomed(one)
+      ? [{ uid: one.row.uid, providerId: one.machine.providerId, reason: one.why, item: first + index }]
+      : [],
+  );
+}
+
+/**
+ * Looks once more when all deletes are done, as far as the budget goes: what is not there any more can close; the rest settle proves
+ * later (P51).
+ */
+async function proveGone(
+  { driver, pace, items, store, now }: PhaseContext,
+  accepted: readonly Accepted[],
+): Promise<void> {
+  const gone: Accepted[] = [];
+  for (const one of accepted) {
+    if ((await pace.stop({ fetches: 1, statements: 2 })) !== null) break;
+    if (await isGone(driver, one.providerId)) gone.push(one);
   }
-  return proven;
+  for (const { item } of gone) {
+    const told = items[item];
+    if (told) items[item] = { ...told, outcome: "destroyed" };
+  }
+  await store.endings.close(
+    gone.map(({ uid, reason }) => ({ uid, reason, phase: "destroyed" as const })),
+    now(),
+  );
 }
 
 const remaining = (row: MachineRow, reason: StopReason): Case => ({
@@ -183,6 +238,7 @@ const remaining = (row: MachineRow, reason: StopReason): Case => ({
   machine: null,
   isMissing: false,
   isClaimed: false,
+  isUndeleted: false,
   act: "wait",
   why: "not_seen",
   outcome: "remaining",

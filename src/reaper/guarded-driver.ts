@@ -28,6 +28,8 @@ export interface GuardedDriver extends Driver {
    */
   know(machines: readonly Machine[]): Promise<readonly Machine[]>;
   readonly known: ReadonlyMap<string, Known>;
+  /** Those that the provider agreed to delete, and why; that they are gone is to be proven. */
+  readonly accepted: ReadonlyMap<string, SweepReason>;
   /** Why it destroyed no more; null while it did. */
   readonly stopped: StopReason | null;
 }
@@ -39,6 +41,7 @@ export interface GuardedDriver extends Driver {
 export function guard(context: PhaseContext): GuardedDriver {
   const { driver, store, pace, rules } = context;
   const known = new Map<string, Known>();
+  const accepted = new Map<string, SweepReason>();
   let stopped: StopReason | null = null;
 
   async function know(machines: readonly Machine[]): Promise<readonly Machine[]> {
@@ -81,15 +84,17 @@ export function guard(context: PhaseContext): GuardedDriver {
     const machine = await getIfThere(driver, providerId);
     if (machine === null) return tell(providerId, known.get(providerId)?.row ?? null, "destroyed", "gone");
     const row = (await store.machines.ofMachines([machine])).get(providerId) ?? null;
-    const { act, reason, alert } = await destroyIfDue(context, row, present(machine), now);
+    const { act, reason, alert, isProven } = await destroyIfDue(context, row, present(machine), now);
     if (act !== "destroy") keep(providerId, row, alert, reason);
-    tell(providerId, row, "destroyed", reason);
+    if (isProven) return tell(providerId, row, "destroyed", reason);
+    accepted.set(providerId, reason);
   }
 
   return {
     ...driver,
     known,
     know,
+    accepted,
     get stopped() {
       return stopped;
     },

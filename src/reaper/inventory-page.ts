@@ -2,7 +2,7 @@ import type { InventoryPage } from "../driver/capabilities.ts";
 import { DriverError } from "../driver/driver.ts";
 import { orphanOf } from "../lifecycle/adopt.ts";
 import { adoptCredential } from "../lifecycle/credential.ts";
-import { destroyIfDue } from "../lifecycle/destroy.ts";
+import { destroyIfDue, isGone } from "../lifecycle/destroy.ts";
 import { learnEnds } from "../lifecycle/renew.ts";
 import { decide, type Verdict } from "../machine/decide.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
@@ -18,7 +18,7 @@ import type { Item, SweepReason } from "./report.ts";
 /** What has not changed is written down all the same, so often that rows say when it was last seen, and no oftener. */
 const OBSERVE_MS = 3_600_000;
 /** To destroy one that landed late: it is read again, and its row is looked up again. */
-const LATE = { fetches: 3, statements: 8 };
+const LATE = { fetches: 4, statements: 8 };
 
 /**
  * One page of the inventory, from the last to the first: the provider is listed first and then the rows are read, so that whatever
@@ -154,7 +154,8 @@ async function destroyLate(context: PhaseContext, { machine, row }: Other, reaso
     const live = await context.driver.get(machine.providerId);
     const current = (await context.store.machines.ofMachines([live])).get(live.providerId) ?? null;
     const verdict = await destroyIfDue(context, current, present(live), context.now());
-    tell(outcomeOf(verdict), verdict.reason);
+    const isProven = verdict.isProven || (verdict.act === "destroy" && (await isGone(context.driver, live.providerId)));
+    tell(outcomeOf({ ...verdict, isProven }), verdict.reason);
   } catch (error) {
     if (concernsAll(error)) throw error;
     const failure = failureOf(error);
@@ -162,7 +163,7 @@ async function destroyLate(context: PhaseContext, { machine, row }: Other, reaso
   }
 }
 
-function outcomeOf({ act, alert }: Verdict): Item["outcome"] {
-  if (act === "destroy") return "destroyed";
+function outcomeOf({ act, alert, isProven }: Verdict & { readonly isProven: boolean }): Item["outcome"] {
+  if (act === "destroy") return isProven ? "destroyed" : "accepted";
   return alert ? "alert" : "kept";
 }

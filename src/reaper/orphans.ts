@@ -43,6 +43,7 @@ export async function lookForOrphans(context: PhaseContext): Promise<string | nu
       },
     );
   }
+  await context.store.reapFailures.forgetBefore(now - EVERY_MS);
   // What the budget left out the next tick takes up.
   if (failure === null && isWhole) memory.resourcesListedAt = now;
   return failure;

@@ -1,4 +1,5 @@
 import { DriverError, isNotFound, type Driver, type ListOptions } from "../driver/driver.ts";
+import { isGone } from "../lifecycle/destroy.ts";
 import { decideBlind } from "../machine/decide.ts";
 import type { Machine } from "../machine/machine.ts";
 import { ourSelector } from "../machine/ownership.ts";
@@ -28,7 +29,7 @@ export async function reapBlind({
     const { providerId } = machine;
     const tell = (outcome: Item["outcome"], reason: SweepReason, detail: string | null = null) =>
       items.push({ uid: null, providerId, outcome, reason, detail });
-    const stop = await pace.stop({ fetches: 2, statements: 0 });
+    const stop = await pace.stop({ fetches: 3, statements: 0 });
     if (stop !== null) {
       tell("remaining", stop);
       continue;
@@ -36,7 +37,9 @@ export async function reapBlind({
     try {
       const verdict = decideBlind(await driver.get(providerId), at, rules);
       if (verdict.act === "destroy") await driver.destroy(providerId);
-      tell(verdict.act === "destroy" ? "destroyed" : "kept", verdict.reason);
+      const isProven = verdict.act === "destroy" && (await isGone(driver, providerId));
+      if (verdict.act === "destroy") tell(isProven ? "destroyed" : "accepted", verdict.reason);
+      else tell("kept", verdict.reason);
     } catch (error) {
       const { reason, detail } = failureOf(error);
       if (isNotFound(error)) tell("destroyed", "gone");

@@ -1,4 +1,6 @@
 import { DriverError, type Driver } from "../driver/driver.ts";
+import type { FailedReap } from "../store/reap-failures.ts";
+import { isGone } from "../lifecycle/destroy.ts";
 import { backOffMs } from "../lifecycle/back-off.ts";
 import { LABEL } from "../machine/labels.ts";
 import { ourSelector } from "../machine/ownership.ts";
@@ -44,9 +46,30 @@ export async function reap(context: PhaseContext): Promise<string | null> {
     tell(providerId, needsSomebody(error) ? "alert" : "error", reason, detail);
     return { providerId, error: detail, attempts, nextTryAt: now + backOffMs(attempts) };
   });
+  const agreed: FailedReap[] = [];
+  for (const [providerId, reason] of driver.accepted) {
+    if (await isProven(context, providerId)) tell(providerId, "destroyed", reason);
+    else {
+      // It is to go by itself, and is left alone for a while; what is there all the same did not do what was agreed to.
+      const attempts = (knownOf(providerId)?.attempts ?? 0) + 1;
+      if (attempts <= PATIENCE) tell(providerId, "accepted", reason);
+      else tell(providerId, "alert", "delete_failed");
+      agreed.push({ providerId, error: "delete_failed", attempts, nextTryAt: now + backOffMs(attempts - 1) });
+    }
+  }
   for (const providerId of reaped.remaining) tell(providerId, "remaining", driver.stopped ?? "budget");
   for (const providerId of reaped.unknownAge) tell(providerId, "unknown_age", "unknown_age");
-  const gone = reaped.destroyed.filter((providerId) => (knownOf(providerId)?.attempts ?? 0) > 0);
-  await store.reapFailures.record(failed, gone);
+  const hasFailed = (providerId: string) => (knownOf(providerId)?.attempts ?? 0) > 0;
+  const isOpen = (providerId: string) => agreed.some((one) => one.providerId === providerId);
+  const gone = reaped.destroyed.filter((providerId) => hasFailed(providerId) && !isOpen(providerId));
+  await store.reapFailures.record([...failed, ...agreed], gone);
   return failure ?? pace.refusal;
+}
+
+/** So many agreements may come to nothing before somebody should look. */
+const PATIENCE = 3;
+
+/** Deletes come before proofs: a look costs what others may need to die. */
+async function isProven({ driver, pace }: PhaseContext, providerId: string): Promise<boolean> {
+  return (await pace.stop({ fetches: 1, statements: 2 })) === null && isGone(driver, providerId);
 }

@@ -15,6 +15,8 @@ export type SweepReason =
   | FailureReason
   /** More would die early than a sweep may bring about. */
   | "held"
+  /** The provider agreed to delete it, and did not. */
+  | "delete_failed"
   | "backing_off"
   | "adopted"
   | "installation_shared"
@@ -37,11 +39,11 @@ export interface Item {
   readonly uid: string | null;
   readonly providerId: string | null;
   /**
-   * `destroyed`: gone, or the provider agreed. `kept`: not due after all. `alert`: somebody has to act. `error`: will be
+   * `accepted`: the provider agreed to delete it. `destroyed`: that is proven. `kept`: not due after all. `alert`: somebody has to act. `error`: will be
    * tried again. `remaining`: due, and not tried this time. `unknown_age`: nobody knows how old it is. `settled`: a create or a
    * destroy that was under way is known to its end, or a label caught up with its lease.
    */
-  readonly outcome: "destroyed" | "kept" | "alert" | "error" | "remaining" | "unknown_age" | "settled";
+  readonly outcome: "accepted" | "destroyed" | "kept" | "alert" | "error" | "remaining" | "unknown_age" | "settled";
   readonly reason: SweepReason;
   /** The same for people, where there is more to say. */
   readonly detail: string | null;
@@ -88,7 +90,7 @@ export const hasNews = ({ phases }: SweepReport): boolean =>
   phases.some(({ items, failure }) => failure !== null || items.some(({ outcome }) => !QUIET.has(outcome)));
 const QUIET: ReadonlySet<Item["outcome"]> = new Set(["kept", "unknown_age", "settled"]);
 
-const OUTCOMES = ["destroyed", "kept", "alert", "error", "remaining", "unknown_age", "settled"] as const;
+const OUTCOMES = ["accepted", "destroyed", "kept", "alert", "error", "remaining", "unknown_age", "settled"] as const;
 /** Of each outcome so many are named; the counts tell of all. A report must fit a row, however large the fleet. */
 const MOST_NAMED = 100;
 
@@ -119,6 +121,7 @@ export function reportJson(report: SweepReport) {
         counts: Object.fromEntries(
           OUTCOMES.map((outcome) => [outcome, items.filter((item) => item.outcome === outcome).length]),
         ),
+        accepted: those("accepted"),
         destroyed: those("destroyed"),
         kept: those("kept"),
         alerts: those("alert"),

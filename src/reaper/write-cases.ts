@@ -37,9 +37,13 @@ function toEnding({ row, act, why }: Case) {
  * What is past its end and could not be ended is tried less and less often. Before its end, work on a row never puts its end off; and
  * what merely was not seen yet is looked for at each tick.
  */
-function toTry({ name }: Queue, { row, outcome, reason, detail, isMissing, isClaimed }: Case, now: number) {
+function toTry(
+  { name }: Queue,
+  { row, outcome, reason, detail, isMissing, isClaimed, isUndeleted }: Case,
+  now: number,
+) {
   const isFailed = outcome !== "kept";
-  const isDue = name === "expire" || isClaimed;
+  const isDue = name === "expire" || isClaimed || isUndeleted;
   const later = now + backOffMs(isDue && reason !== "unreadable" ? row.attempts : 0);
   const isSoon = reason === "not_seen" || (!isDue && (!isFailed || reason === "held"));
   return {
@@ -51,5 +55,6 @@ function toTry({ name }: Queue, { row, outcome, reason, detail, isMissing, isCla
     failed: isFailed && isDue,
     missing: isMissing,
     mismatched: reason === "identity_mismatch",
+    notDeleted: isUndeleted,
   };
 }

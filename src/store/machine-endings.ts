@@ -132,7 +132,7 @@ export function createMachineEndings(db: Db) {
       await db.write(
         change(
           {
-            head: `UPDATE machines SET delete_accepted_at = ?2, next_try_at = ?2 + 1, attempts = 0, last_error = NULL,
+            head: `UPDATE machines SET delete_accepted_at = ?2, next_try_at = ?2 + 1, last_error = NULL,
                 provider_id = coalesce(provider_id, accepted.value ->> 'providerId')
               FROM json_each(?1) AS accepted`,
             where: "uid = accepted.value ->> 'uid' AND phase = 'destroying'",

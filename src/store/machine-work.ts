@@ -23,6 +23,8 @@ export interface Try {
   readonly missing: boolean;
   /** Whether another machine stands at its id. */
   readonly mismatched: boolean;
+  /** Whether the provider had agreed to delete it and did not: it is to be deleted again. */
+  readonly notDeleted?: boolean;
 }
 
 /** Whose turn it is: a machine that costs money comes before a row that may have none, and both before what failed before. */
@@ -151,7 +153,8 @@ export function createMachineWork(db: Db) {
             head: `UPDATE machines SET attempts = attempts + (try.value ->> 'failed'), last_error = try.value ->> 'error',
                 next_try_at = try.value ->> 'nextTryAt', looked_at = ?2,
                 missing_since = iif(try.value ->> 'missing', coalesce(missing_since, ?2), missing_since),
-                mismatched_since = iif(try.value ->> 'mismatched', coalesce(mismatched_since, ?2), mismatched_since)
+                mismatched_since = iif(try.value ->> 'mismatched', coalesce(mismatched_since, ?2), mismatched_since),
+                delete_accepted_at = iif(try.value ->> 'notDeleted', NULL, delete_accepted_at)
               FROM json_each(?1) AS try`,
             where: `uid = try.value ->> 'uid' AND expires_at = try.value ->> 'expiresAt' AND ${LIVE_MACHINE}`,
           },

@@ -9,6 +9,11 @@ export interface ReapFailure {
   readonly nextTryAt: number;
 }
 
+/** One that has just failed, and how. */
+export interface FailedReap extends ReapFailure {
+  readonly error: string;
+}
+
 const reapFailureRow: z.ZodType<ReapFailure> = z
   .object({ provider_id: z.string(), attempts: z.int(), next_try_at: z.int() })
   .transform((row) => ({ providerId: row.provider_id, attempts: row.attempts, nextTryAt: row.next_try_at }));
@@ -28,7 +33,7 @@ export function createReapFailureStore(db: Db) {
     },
 
     /** Writes down who failed again, and until when each is left alone; forgets those that are gone. */
-    async record(failed: readonly (ReapFailure & { error: string })[], gone: readonly string[]): Promise<void> {
+    async record(failed: readonly FailedReap[], gone: readonly string[]): Promise<void> {
       if (failed.length + gone.length === 0) return;
       await db.batch([
         change(
@@ -47,6 +52,11 @@ export function createReapFailureStore(db: Db) {
           JSON.stringify(gone),
         ),
       ]);
+    },
+
+    /** Forgets those that were to be tried before then, and were not: they are gone. */
+    async forgetBefore(triedBefore: number): Promise<void> {
+      await db.write(change({ head: "DELETE FROM reap_failures", where: "next_try_at <= ?1" }, triedBefore));
     },
   };
 }

@@ -198,6 +198,60 @@ describe("a destroy", () => {
     expect((await shown(mayfly)).status).toBe("destroyed");
   });
 
+  it.each(["no", ""])("whose action fails again and again, saying %j, is a failed try each time", async (message) => {
+    const mayfly = createMayfly();
+    await put(mayfly, "box", { ttl: "5m" });
+    await minutes(mayfly, 4);
+    const failing = { action_error: { code: "action_failed", message } };
+    mayfly.simulator.fault({ method: "DELETE", path: "^/v1/servers/", times: 999, ...failing });
+    const told: string[] = [];
+    const triedAt: number[] = [];
+    for (let minute = 0; minute < 60; minute++) {
+      mayfly.advance(MINUTE);
+      const report = await mayfly.tick();
+      for (const { outcome, reason } of report?.phases.flatMap(({ items }) => items) ?? []) {
+        told.push(`${outcome} ${reason}`);
+        if (outcome === "accepted") triedAt.push(minute);
+      }
+    }
+    expect(servers(mayfly)).toHaveLength(1);
+    expect(told.filter((one) => one.startsWith("destroyed"))).toEqual([]);
+    const tries = told.filter((one) => /^(accepted|error|alert)/.test(one));
+    expect(tries.slice(0, 6)).toEqual([
+      "accepted expired",
+      "error delete_failed",
+      "accepted expired",
+      "error delete_failed",
+      "accepted expired",
+      "alert delete_failed",
+    ]);
+    const waits = triedAt.slice(1).map((at, index) => at - (triedAt[index] ?? 0));
+    expect(waits.length).toBeGreaterThan(2);
+    expect(waits.toSorted((a, b) => a - b)).toEqual(waits);
+    expect(waits.at(-1)).toBeGreaterThan(waits[0] ?? 0);
+    mayfly.simulator.clearFaults();
+    await minutes(mayfly, 20);
+    expect(servers(mayfly)).toEqual([]);
+    expect((await shown(mayfly)).status).toBe("destroyed");
+  });
+
+  it("that was agreed to is reported as accepted, and as destroyed once it is proven", async () => {
+    const mayfly = createMayfly();
+    await put(mayfly, "box", { ttl: "5m" });
+    await minutes(mayfly, 4);
+    const [server] = servers(mayfly);
+    const dying = { status: 200, body: { server: { ...server, status: "deleting" } } };
+    mayfly.simulator.fault({ method: "GET", path: `^/v1/servers/${server?.id}$`, ...dying });
+    const outcomes = async () => {
+      mayfly.advance(MINUTE);
+      return (await mayfly.tick())?.phases.flatMap(({ items }) =>
+        items.map(({ outcome, reason }) => [outcome, reason]),
+      );
+    };
+    expect(await outcomes()).toEqual([["accepted", "expired"]]);
+    expect(await outcomes()).toEqual([["destroyed", "gone"]]);
+  });
+
   it("case 19: needs no power-off first, and a locked server is tried again until it is gone", async () => {
     const mayfly = createMayfly();
     await put(mayfly);

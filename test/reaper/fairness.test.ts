@@ -42,6 +42,11 @@ describe("I8: what cannot be destroyed delays nothing else", () => {
     mayfly.simulator.clearFaults();
     for (let ticks = 0; ticks < 30; ticks++) await tick(mayfly);
     expect(servers(mayfly)).toHaveLength(40);
+    // Those of which nobody had the time to prove that they are gone are forgotten within two hourly looks.
+    mayfly.advance(HOUR);
+    await tick(mayfly);
+    mayfly.advance(HOUR);
+    await tick(mayfly);
     const { results } = await mayfly.bindings.DB.prepare("SELECT * FROM reap_failures").all();
     expect(results).toEqual([]);
   });
@@ -127,7 +132,7 @@ describe("a large fleet", () => {
       await mayfly.send("PUT", `/v1/machines/due${number}`, { ...BODY, ttl: "60s" });
     const before = mayfly.simulator.requests().length;
     const report = await tick(mayfly);
-    expect(report?.phases[0]?.items.filter(({ outcome }) => outcome === "destroyed")).toHaveLength(20);
+    expect(report?.phases[0]?.items.filter(({ outcome }) => /^(accepted|destroyed)$/.test(outcome))).toHaveLength(20);
     expect(servers(mayfly)).toHaveLength(9980);
     const lists = mayfly.simulator
       .requests()

@@ -98,6 +98,7 @@ const CALLS: Calls = {
   },
   reapFailures: {
     of: reads(({ reapFailures }) => reapFailures.of(["1"])),
+    forgetBefore: writes(({ reapFailures }) => reapFailures.forgetBefore(Number.MAX_SAFE_INTEGER)),
     record: writes(({ reapFailures }) =>
       reapFailures.record([{ providerId: "1", attempts: 1, nextTryAt: NOW, error: "e" }], []),
     ),
