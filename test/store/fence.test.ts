@@ -181,6 +181,7 @@ beforeEach(async () => {
   await putResource({ uid: "deleted", phase: "deleted" });
   await putResource({ uid: "used" });
   await put("resource_uses", { resourceUid: "used", machineUid: "active" });
+  await put("reap_failures", { providerId: "9", attempts: 1, nextTryAt: 0, lastError: "e" });
   await put("tokens", { ...TOKEN, secretSha256: "old" });
 });
 
