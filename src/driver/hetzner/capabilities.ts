@@ -1,6 +1,7 @@
 import type { Machine } from "../../machine/machine.ts";
 import type { Capabilities } from "../capabilities.ts";
-import { askPricing, checkId, openClient, type HetznerOptions } from "./account.ts";
+import { askPricing, checkId, type HetznerOptions } from "./account.ts";
+import { createClient } from "./client.ts";
 import { hasReserve } from "./rate-limit.ts";
 import { anyAnswer, type Server } from "./schema.ts";
 import { createFirewalls } from "./firewalls.ts";
@@ -14,7 +15,7 @@ import { listServerTypes } from "./server-types.ts";
 /** What a Hetzner Cloud project can do besides. */
 export function createHetznerCapabilities(options: HetznerOptions): Required<Capabilities> {
   const account = options.account ?? {};
-  const call = openClient(options, account);
+  const call = createClient(options, account);
   const read = (server: Server): Machine => toMachine(server, options.now(), account.currency === "EUR");
   return {
     sshKeys: createSshKeys(call),

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { DriverError, isNotFound, type DriverErrorCode } from "../driver.ts";
 import { errorFrom, trace } from "./errors.ts";
+import { checkReserve, readRate, type Rate } from "./rate-limit.ts";
 import { parseJson } from "./schema.ts";
 
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
@@ -10,8 +11,10 @@ export interface ClientOptions {
   /** Base URL; trailing slashes are ignored and `""` is the real API (S145). */
   readonly endpoint: string;
   readonly fetch: Fetch;
-  /** Unix milliseconds: only to read `RateLimit-Reset` against. */
+  /** Unix milliseconds: what the rate limit's headers are read against. */
   readonly now: () => number;
+  /** Whether a sweep asks, for whom the reserve is kept. Whoever does not say so is a request. */
+  readonly isSweep?: boolean;
   /** The whole invocation's own deadline. A caller that hangs up is no reason to stop (S158). */
   readonly signal?: AbortSignal;
 }
@@ -32,6 +35,11 @@ export interface Call<T> {
 
 export type Client = <T>(call: Call<T>) => Promise<T>;
 
+/** What the last answer said of the rate limit; it may outlive a client. */
+export interface RateMemory {
+  rate?: Rate;
+}
+
 const REAL_API = "https://api.hetzner.cloud/v1";
 const TIMEOUT_MS = 30_000;
 const MAX_ERROR_BYTES = 1024 * 1024;
@@ -39,13 +47,15 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /**
  * One HTTP call to the Hetzner API: one try, a time-out, and either the parsed answer or a {@link DriverError}. Nothing is
- * retried here; who calls knows what a repeat would cost. `onAnswer` is shown the headers of every answer.
+ * retried here; who calls knows what a repeat would cost. While only the reserve for deletes is left, a request's call that
+ * deletes nothing is `rate_limited` before it is sent. What every answer says of the rate limit goes into `memory`.
  */
-export function createClient(options: ClientOptions, onAnswer: (headers: Headers) => void = () => {}): Client {
+export function createClient(options: ClientOptions, memory: RateMemory = {}): Client {
   const base = (options.endpoint === "" ? REAL_API : options.endpoint).replace(/\/+$/, "");
 
   return async ({ method, path, body, timeoutMs = TIMEOUT_MS, secret = "", absence = "unexpected", answer }) => {
     const mutates = method !== "GET";
+    if (method !== "DELETE" && options.isSweep !== true) checkReserve(memory.rate, options.now());
     // A timer of our own, because it ends with the call: an isolate may hold ten thousand, and AbortSignal.timeout keeps its own.
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(), timeoutMs);
@@ -62,7 +72,8 @@ export function createClient(options: ClientOptions, onAnswer: (headers: Headers
         // A redirect would carry the token to whoever it names.
         redirect: "manual",
       });
-      onAnswer(response.headers);
+      const rate = readRate(response.headers, options.now());
+      if (rate !== null) memory.rate = rate;
       if (!response.ok) {
         const text = (await readCapped(response, MAX_ERROR_BYTES)) ?? "";
         const secrets = [options.token, secret, JSON.stringify(secret).slice(1, -1)];

@@ -6,10 +6,10 @@ import { LABEL, uidIn } from "../../machine/labels.ts";
 import type { Machine } from "../../machine/machine.ts";
 import { checkSpec, type MachineSpec } from "../../machine/spec.ts";
 import { DriverError, invalidInput, isNotFound, type Driver } from "../driver.ts";
-import { askPricing, checkId, openClient, type HetznerOptions } from "./account.ts";
+import { askPricing, checkId, type HetznerOptions } from "./account.ts";
+import { createClient } from "./client.ts";
 import { findServer, listServers } from "./list.ts";
 import { priceAt, toMachine } from "./machine.ts";
-import { checkReserve } from "./rate-limit.ts";
 import { anyAnswer, serverAnswer, type Server } from "./schema.ts";
 
 /** `POST /servers` ends by then, so that the outcome can still be recorded within the 30 s that a Worker is left. */
@@ -20,7 +20,7 @@ const SIDE_CALL_TIMEOUT_MS = 5_000;
 /** A {@link Driver} for one Hetzner Cloud project. */
 export function createHetznerDriver(options: HetznerOptions): Driver {
   const account = options.account ?? {};
-  const call = openClient(options, account);
+  const call = createClient(options, account);
   const read = (server: Server): Machine => toMachine(server, options.now(), account.currency === "EUR");
 
   /** Prices in an answer carry no currency. Without it they stay unknown, which costs a limit its precision, not a machine. */
@@ -68,7 +68,6 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
       const checked = checkSpec(spec);
       if (!checked.ok) throw invalidInput(checked.problem);
       const body = createBody(spec);
-      checkReserve(account.rate, options.now());
       await learnCurrency();
       try {
         const request = {

@@ -22,7 +22,8 @@ export interface Sent {
 type Answer = (sent: Sent) => Response | Promise<Response>;
 type Options = Partial<Omit<HetznerOptions, "fetch">>;
 
-const read = (input: string, init: RequestInit): Sent => {
+/** A request as a test looks at it. */
+export const read = (input: string, init: RequestInit): Sent => {
   const url = new URL(input);
   const body: unknown = typeof init.body === "string" ? JSON.parse(init.body) : undefined;
   const headers = new Headers(init.headers);
