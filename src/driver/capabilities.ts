@@ -5,10 +5,19 @@ import type { Selector } from "../machine/selector.ts";
 import type { ServerType } from "../machine/server-type.ts";
 import type { Driver } from "./driver.ts";
 
+/** How much of a list may be read. */
+export interface PageOptions {
+  /** More pages than these are an error: as many as whoever asks can afford. */
+  readonly maxPages?: number;
+}
+
 /** One kind of what lies beside machines. Ids are the provider's. */
 export interface Resources {
-  /** All that match every label: all pages or an error (S106, S131, S144). */
-  list(selector: Selector): Promise<readonly Resource[]>;
+  /**
+   * All that match every label: all pages or an error (S106, S131, S144). A list that cannot be all there is, by its own pages, is the
+   * error `unexpected`.
+   */
+  list(selector: Selector, options?: PageOptions): Promise<readonly Resource[]>;
   /** Reads one. Absence is `not_found`, and nothing else ever is. */
   get(id: string): Promise<Resource>;
   /** Makes one go away; one that is not there is success (S105, S129, S136). */
@@ -73,7 +82,10 @@ export interface Provider {
 export interface InventoryPage {
   readonly machines: readonly Machine[];
   readonly number: number;
-  /** False where an entry, or its labels, could not be read. */
+  /**
+   * False where an entry, or its labels, could not be read, or where the page contradicts itself: an entry twice, out of order, nothing
+   * though more is to come, another page than was asked for. What it shows may be used; what it lacks is not absent.
+   */
   readonly isWhole: boolean;
 }
 
@@ -90,9 +102,10 @@ export interface Capabilities {
   readonly findByName?: (name: string) => Promise<Machine | null>;
   /**
    * One page of what `list` shows, counted from 1 in an order in which whatever is new comes last; null asks for the last page. Read
-   * from the last to the first, no machine is left out, though others come and go meanwhile.
+   * from the last to the first, no machine is left out, though others come and go meanwhile. Where a list does not tell where it
+   * ends, its last page is looked for, over at most `maxPages` pages (40 by default), and is an error `unexpected` if it is not found.
    */
-  readonly inventoryPage?: (selector: Selector, number: number | null) => Promise<InventoryPage>;
+  readonly inventoryPage?: (selector: Selector, number: number | null, options?: PageOptions) => Promise<InventoryPage>;
   /** Every server type that the cloud knows, with what it offers where. All pages or an error (S93). */
   serverTypes?(): Promise<readonly ServerType[]>;
   /**

@@ -24,7 +24,7 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Cap
 
     findByName: (name) => findServer(call, read, name),
 
-    inventoryPage: (selector, number) => listServerPage(call, read, selector, number),
+    inventoryPage: (selector, number, pages) => listServerPage(call, read, selector, number, pages),
 
     async serverTypes() {
       if (account.currency === undefined) await askPricing(call, account);

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { meta } from "./paging.ts";
 
 /**
  * What we read of the Hetzner API (its document of November 2026). Unknown fields pass; a field that is missing or odd
@@ -66,12 +67,7 @@ export type Server = z.infer<typeof server>;
 export const serverAnswer = z.object({ server });
 
 /** One page of `GET /servers`. Items are parsed one by one, so that one of them cannot hide the others. */
-export const serverPage = z.object({
-  servers: z.array(z.unknown()),
-  meta: z.object({
-    pagination: z.object({ next_page: z.int().nullable(), last_page: z.int().positive().nullable().catch(null) }),
-  }),
-});
+export const serverPage = z.object({ servers: z.array(z.unknown()), meta });
 export const parseServer = (item: unknown): Server | null => server.safeParse(item).data ?? null;
 
 /** `GET /pricing`: the currency is the project owner's and need not be EUR (S68). */
@@ -87,6 +83,7 @@ export const anyAnswer = z.unknown();
 
 /** A server type. `locations[]` says what is offered where; a price entry alone says nothing (S87, S90). */
 export const serverType = z.object({
+  id: id.optional().catch(undefined),
   name: z.string(),
   architecture: text,
   cores: z.number().catch(0),
@@ -130,7 +127,7 @@ export const network = resource.extend({
 });
 
 /** A location, as far as it matters. */
-export const location = z.object({ name: z.string(), network_zone: z.string() });
+export const location = z.object({ id: id.optional().catch(undefined), name: z.string(), network_zone: z.string() });
 
 const errorBody = z.object({
   error: z.object({

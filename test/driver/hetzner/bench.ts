@@ -88,7 +88,7 @@ export const serverJson = (over: Record<string, unknown> = {}) => ({
 });
 
 export const pageOf = (servers: readonly unknown[], next_page: unknown = null): Response =>
-  Response.json({ servers, meta: { pagination: { page: 1, next_page } } });
+  Response.json({ servers, meta: { pagination: { next_page } } });
 
 /** A driver that finds just this server. */
 export const openWith = (over: Record<string, unknown>, options: Options = {}) =>
