@@ -111,6 +111,10 @@ export function errorFrom(
   return new DriverError(meaning.code, said, details);
 }
 
+/** A success that does not show what was asked for: that may have been made all the same. */
+export const aboutAnother = (what: string): DriverError =>
+  new DriverError("unexpected", `the provider's answer is about another ${what}`, { ambiguous: true });
+
 /** What Hetzner's support asks for; empty where an answer has none that can be believed. */
 export function trace(headers: Headers): string {
   const id = headers.get("X-Correlation-Id") ?? "";

@@ -4,7 +4,7 @@ import { DriverError, invalidInput } from "../driver.ts";
 import type { Firewalls } from "../capabilities.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
-import { answerOf, createResources, toResource, type Kind } from "./resources.ts";
+import { createResources, make, type Kind } from "./resources.ts";
 import { anyAnswer, firewall } from "./schema.ts";
 
 const FIREWALL: Kind<z.infer<typeof firewall>> = {
@@ -45,7 +45,7 @@ export function createFirewalls(call: Client): Firewalls {
         rules: rules.map(toRule),
         ...(machineIds.length === 0 ? {} : { apply_to: machineIds.map(toTarget) }),
       };
-      return toResource(FIREWALL, await call({ method: "POST", path: "/firewalls", body, answer: answerOf(FIREWALL) }));
+      return make(call, FIREWALL, body);
     },
 
     apply: (id, machineIds) => act(id, "apply_to_resources", "apply_to", machineIds),

@@ -8,6 +8,7 @@ import { checkSpec, type MachineSpec } from "../../machine/spec.ts";
 import { DriverError, invalidInput, isNotFound, type Driver } from "../driver.ts";
 import { askPricing, checkId, type HetznerOptions } from "./account.ts";
 import { createClient } from "./client.ts";
+import { aboutAnother } from "./errors.ts";
 import { findServer, listServers } from "./list.ts";
 import { priceAt, toMachine } from "./machine.ts";
 import { anyAnswer, serverAnswer, type Server } from "./schema.ts";
@@ -81,8 +82,8 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
           answer: serverAnswer,
         } as const;
         const made = read((await call(request)).server);
-        if (!contradicts(made, spec)) return made;
-        throw new DriverError("unexpected", "the provider's answer is about another machine", { ambiguous: true });
+        if (isAbout(made, spec)) return made;
+        throw aboutAnother("machine");
       } catch (error) {
         if (!(error instanceof DriverError) || (error.code !== "name_taken" && !error.ambiguous)) throw error;
         return resolve(spec, error);
@@ -116,9 +117,11 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
   };
 }
 
-/** Whether an answer is plainly about another machine than the one that was asked for. */
-const contradicts = ({ name, labels }: Machine, spec: MachineSpec): boolean =>
-  (name !== "" && name !== spec.name) || (uidIn(labels) !== "" && uidIn(labels) !== uidIn(spec.labels));
+/** Whether an answer is about the machine that was asked for: by its uid, and by its name where that can be read. */
+const isAbout = ({ name, labels }: Machine, spec: MachineSpec): boolean =>
+  uidIn(spec.labels) === ""
+    ? name === spec.name
+    : uidIn(labels) === uidIn(spec.labels) && (name === "" || name === spec.name);
 
 /** Whether a machine that was found, not made, is the spec's: only its labels can tell (P24). */
 const isOfSpec = ({ labels }: Machine, spec: MachineSpec): boolean =>

@@ -7,7 +7,7 @@ import { DriverError, invalidInput, looking } from "../driver.ts";
 import type { Networks } from "../capabilities.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
-import { answerOf, createResources, listAll, toResource, type Kind } from "./resources.ts";
+import { answerOf, createResources, listAll, make, type Kind } from "./resources.ts";
 import { anyAnswer, location, network } from "./schema.ts";
 
 const NETWORK: Kind<z.infer<typeof network>> = {
@@ -26,8 +26,8 @@ export function createNetworks(call: Client): Networks {
   async function made(labels: Labels): Promise<Resource | null> {
     const uid = uidIn(labels);
     if (uid === "") return null;
-    const [found] = await resources.list({ [LABEL.uid]: uid });
-    return found ?? null;
+    // Not trusted to have selected (S80).
+    return (await resources.list({ [LABEL.uid]: uid })).find((one) => uidIn(one.labels) === uid) ?? null;
   }
 
   /** A region's network zone, from the provider's own list and from no table of ours (S134). */
@@ -48,7 +48,7 @@ export function createNetworks(call: Client): Networks {
       const subnet = { type: "cloud", ip_range: ipRange, network_zone: await zoneOf(region) };
       const body = { name, ip_range: ipRange, labels, subnets: [subnet] };
       try {
-        return toResource(NETWORK, await call({ method: "POST", path: "/networks", body, answer }));
+        return await make(call, NETWORK, body);
       } catch (error) {
         if (!(error instanceof DriverError) || !error.ambiguous) throw error;
         const after = await looking(error, () => made(labels));

@@ -2,10 +2,13 @@ import * as z from "zod";
 import { DriverError, isNotFound } from "../driver.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
+import { aboutAnother } from "./errors.ts";
 import { MAX_PAGES, meta, PER_PAGE, readPages, type Page } from "./paging.ts";
 import { anyAnswer } from "./schema.ts";
 import { toLabelSelector } from "./selector.ts";
 import { parseTimestamp } from "../../machine/age.ts";
+import { uidIn } from "../../machine/labels.ts";
+import type { Labels } from "../../machine/machine.ts";
 import type { Resource } from "../../machine/resource.ts";
 import type { PageOptions, Resources } from "../capabilities.ts";
 
@@ -78,6 +81,22 @@ export const answerOf = <T extends Shown>({ singular, shape }: Kind<T>): z.ZodTy
     context.addIssue({ code: "custom", path: [singular], message: "cannot be read" });
     return z.NEVER;
   });
+
+/**
+ * Makes one. An answer that does not carry the uid that was sent may mean that it was made all the same: it is an ambiguous error, and
+ * no id is taken from it.
+ */
+export async function make<T extends Shown>(
+  call: Client,
+  kind: Kind<T>,
+  body: { readonly labels: Labels },
+  isIt: (made: Resource) => boolean = () => true,
+): Promise<Resource> {
+  const made = toResource(kind, await call({ method: "POST", path: `/${kind.plural}`, body, answer: answerOf(kind) }));
+  const uid = uidIn(body.labels);
+  if ((uid === "" || uidIn(made.labels) === uid) && isIt(made)) return made;
+  throw aboutAnother(kind.singular);
+}
 
 /** What can be done with every kind. */
 export function createResources<T extends Shown>(call: Client, kind: Kind<T>): Resources {

@@ -80,6 +80,21 @@ describe("create", () => {
     expect(sim.state().firewalls).toHaveLength(1);
   });
 
+  it.each([
+    ["nobody's", {}],
+    ["another's", { "mayfly-uid": "00000000-0000-4000-8000-000000000009" }],
+    ["null for", null],
+  ])("whose answer has %s labels may have made ours, and no id is taken from it", async (_, labels) => {
+    const { firewalls } = createHetznerCapabilities({
+      token: TOKEN,
+      endpoint: "https://hetzner.test/v1",
+      now: () => NOW,
+      fetch: async () => Response.json({ firewall: { id: 7, labels, applied_to: [] }, actions: [] }, { status: 201 }),
+    });
+    expect(await failureOf(firewalls.create(plain("web")))).toMatchObject({ code: "unexpected", ambiguous: true });
+    expect((await firewalls.create(plain("web", { labels: { team: "red" } }))).id).toBe("7");
+  });
+
   it("S121: of no rules is refused before any call, unless that is said out loud", async () => {
     const { sim, firewalls } = open();
     const refused = await failureOf(firewalls.create(plain("shut", { rules: [] })));

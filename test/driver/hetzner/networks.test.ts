@@ -73,6 +73,32 @@ describe("create", () => {
   });
 });
 
+describe("create whose answer is not about our network", () => {
+  const network = (id: number, labels: unknown) => ({ id, labels, ip_range: "10.0.0.0/16", routes: [], servers: [] });
+  const answering = (list: readonly unknown[]) =>
+    createHetznerCapabilities({
+      token: TOKEN,
+      endpoint: "https://hetzner.test/v1",
+      now: () => NOW,
+      fetch: async (input, { method }) => {
+        if (method === "POST") return Response.json({ network: network(777, {}) }, { status: 201 });
+        const pagination = { next_page: null };
+        const { pathname } = new URL(input);
+        if (pathname.endsWith("/locations"))
+          return Response.json({ locations: [{ name: "fsn1", network_zone: "eu-central" }], meta: { pagination } });
+        return Response.json({ networks: looks++ === 0 ? [] : list, meta: { pagination } });
+      },
+    }).networks;
+  let looks = 0;
+
+  it("finds it by its uid, and takes no id from the answer", async () => {
+    looks = 0;
+    expect((await answering([network(42, LABELS)]).create(NETWORK)).id).toBe("42");
+    looks = 0;
+    expect(await failureOf(answering([]).create(NETWORK))).toMatchObject({ code: "unexpected", ambiguous: true });
+  });
+});
+
 describe("attach", () => {
   it("S137, X10: puts a machine into it, and a second time is success", async () => {
     const { networks, server, only } = open();

@@ -63,7 +63,10 @@ describe("the rate limit", () => {
     );
     const { driver: told } = openCanned(({ method }) =>
       method === "POST"
-        ? Response.json({ server: serverJson() }, { status: 201, headers: headers(limit, left) })
+        ? Response.json(
+            { server: serverJson({ labels: spec().labels }) },
+            { status: 201, headers: headers(limit, left) },
+          )
         : Response.json({ servers: [], meta: { pagination: { next_page: null } } }, { headers: headers(limit, left) }),
     );
     for (const one of [driver, told]) {

@@ -65,7 +65,12 @@ describe("secrets", () => {
   });
 
   it("S33: the root password of a create goes nowhere", async () => {
-    const answer = { server: serverJson(), root_password: PASSWORD, action: {}, next_actions: [] };
+    const answer = {
+      server: serverJson({ labels: spec().labels }),
+      root_password: PASSWORD,
+      action: {},
+      next_actions: [],
+    };
     const { driver } = openCanned(() => Response.json(answer, { status: 201 }));
     expect(JSON.stringify(await driver.create(spec()))).not.toContain(PASSWORD);
     const broken = openCanned(() => Response.json({ ...answer, server: null }, { status: 201 }));
