@@ -132,9 +132,9 @@ export const JUDGING: readonly Mutant[] = [
     name: "secrets quoted",
     broken: "an error repeats the cloud-init and the token that the provider quotes back",
     promise: "I7",
-    file: "src/driver/hetzner/errors.ts",
-    find: '.reduce((rest, secret) => rest.replaceAll(secret, "[hidden]"), text)',
-    replace: ".reduce((rest) => rest, text)",
+    file: "src/driver/hetzner/secrets.ts",
+    find: "form.includes(piece) ? at + piece.length : 0;",
+    replace: "form === piece ? at + piece.length : 0;",
     caughtBy: ["test/driver/hetzner/secrets.test.ts"],
   },
   {

@@ -37,6 +37,16 @@ export interface SshKeys extends Resources {
   ): Promise<{ readonly key: Resource; readonly reused: boolean }>;
 }
 
+/** What the provider does on an order that it accepted, and what may not have ended with its answer. */
+export interface ProviderAction {
+  /** The provider's. */
+  readonly id: string;
+  /** `failed` also where the answer to the order says so at once. */
+  readonly state: "running" | "done" | "failed";
+  /** Why it failed, in words for people; null while it has not. */
+  readonly error: string | null;
+}
+
 /** Firewalls. One that is still applied cannot be deleted: `in_use` (S128). A list of machines may be empty, which asks nobody (S127). */
 export interface Firewalls extends Resources {
   /** Makes a firewall, applied to those machines from the start. A taken name is `name_taken` (S119). */
@@ -48,10 +58,15 @@ export interface Firewalls extends Resources {
     readonly labels: Labels;
     readonly machineIds: readonly string[];
   }): Promise<Resource>;
-  /** Applies it; where it is applied already that is success (S122). */
-  apply(id: string, machineIds: readonly string[]): Promise<void>;
-  /** Takes it off; where it was not applied that is success (S124). It may still be in use for a moment (S130). */
-  remove(id: string, machineIds: readonly string[]): Promise<void>;
+  /** Applies it; where it is applied already that is success (S122). Answers what the provider then does; nothing where it is done. */
+  apply(id: string, machineIds: readonly string[]): Promise<readonly ProviderAction[]>;
+  /**
+   * Takes it off, and answers as `apply` does; where it was not applied, or the machine is gone, that is success (S124). It may still be
+   * in use for a moment (S130).
+   */
+  remove(id: string, machineIds: readonly string[]): Promise<readonly ProviderAction[]>;
+  /** Takes it off whatever these label selectors select: those that a {@link Resource} tells. Answers as `apply` does. */
+  removeSelectors(id: string, selectors: readonly string[]): Promise<readonly ProviderAction[]>;
 }
 
 /** Private networks. Names are not unique. One is deleted whether machines are in it or not. */
@@ -66,10 +81,16 @@ export interface Networks extends Resources {
     readonly region: string;
     readonly labels: Labels;
   }): Promise<Resource>;
-  /** Puts a machine into it; where it is in it already that is success, and every other refusal surfaces (S137, S138). */
-  attach(id: string, machineId: string): Promise<void>;
-  /** Leads traffic over a machine in it. The same route again is success, another gateway for it is `conflict` (S139-S142). */
-  addRoute(id: string, destination: string, gateway: string): Promise<void>;
+  /**
+   * Puts a machine into it; where it is in it already that is success, and every other refusal surfaces (S137, S138). Answers what the
+   * provider then does; nothing where it is done.
+   */
+  attach(id: string, machineId: string): Promise<readonly ProviderAction[]>;
+  /**
+   * Leads traffic over a machine in it, and answers as `attach` does. The same route again is success, another gateway for it is
+   * `conflict` (S139-S142).
+   */
+  addRoute(id: string, destination: string, gateway: string): Promise<readonly ProviderAction[]>;
 }
 
 /** A cloud as it is opened: the five operations, and beside them whatever else it can do. */
@@ -113,6 +134,13 @@ export interface Capabilities {
    * none is `invalid_input`.
    */
   findSnapshot?(labelSelector: string, serverType: string): Promise<string>;
+  /** Reads an action that an order was answered with. Absence is `not_found`. */
+  action?(id: string): Promise<ProviderAction>;
+  /**
+   * Why the last deletion of a machine that is still there failed, in words for people; null where it did not, or where the machine is
+   * gone.
+   */
+  deletionError?(providerId: string): Promise<string | null>;
   readonly sshKeys?: SshKeys;
   readonly firewalls?: Firewalls;
   readonly networks?: Networks;

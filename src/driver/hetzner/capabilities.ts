@@ -1,6 +1,7 @@
 import type { Machine } from "../../machine/machine.ts";
 import type { Capabilities } from "../capabilities.ts";
 import { askPricing, checkId, type HetznerOptions } from "./account.ts";
+import { deletionError, readAction } from "./actions.ts";
 import { createClient } from "./client.ts";
 import { hasReserve } from "./rate-limit.ts";
 import { anyAnswer, type Server } from "./schema.ts";
@@ -30,6 +31,10 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Cap
       if (account.currency === undefined) await askPricing(call, account);
       return listServerTypes(call, account.currency === "EUR");
     },
+
+    action: (id) => readAction(call, id),
+
+    deletionError: (providerId) => deletionError(call, providerId),
 
     findSnapshot: (labelSelector, serverType) => findSnapshot(call, labelSelector, serverType),
 

@@ -3,6 +3,7 @@ import { DriverError, isNotFound, type DriverErrorCode } from "../driver.ts";
 import { errorFrom, trace } from "./errors.ts";
 import { checkReserve, readRate, type Rate } from "./rate-limit.ts";
 import { parseJson } from "./schema.ts";
+import { formsOf, hide } from "./secrets.ts";
 
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 
@@ -25,7 +26,7 @@ export interface Call<T> {
   readonly path: string;
   readonly body?: unknown;
   readonly timeoutMs?: number;
-  /** Sent in the body, and not to be quoted back in an error. */
+  /** Sent in the body, and not to be quoted back in an error: of a refusal of it only code and field are kept. */
   readonly secret?: string;
   /** What a `not_found` says here. Only of one machine does it say that the machine is absent (P41). */
   readonly absence?: DriverErrorCode;
@@ -33,7 +34,11 @@ export interface Call<T> {
   readonly answer: z.ZodType<T>;
 }
 
-export type Client = <T>(call: Call<T>) => Promise<T>;
+export interface Client {
+  <T>(call: Call<T>): Promise<T>;
+  /** Words of the provider's, without what was sent as a secret. */
+  readonly hide: (text: string) => string;
+}
 
 /** What the last answer said of the rate limit; it may outlive a client. */
 export interface RateMemory {
@@ -53,7 +58,13 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 export function createClient(options: ClientOptions, memory: RateMemory = {}): Client {
   const base = (options.endpoint === "" ? REAL_API : options.endpoint).replace(/\/+$/, "");
 
-  return async ({ method, path, body, timeoutMs = TIMEOUT_MS, secret = "", absence = "unexpected", answer }) => {
+  // What was once sent may be quoted by a later answer too.
+  const secrets = new Set(formsOf(options.token));
+  const hideSecrets = (text: string): string => hide(text, [...secrets]);
+
+  async function send<T>(order: Call<T>): Promise<T> {
+    const { method, path, body, timeoutMs = TIMEOUT_MS, secret = "", absence = "unexpected", answer } = order;
+    for (const form of formsOf(secret)) secrets.add(form);
     const mutates = method !== "GET";
     if (method !== "DELETE" && options.isSweep !== true) checkReserve(memory.rate, options.now());
     // A timer of our own, because it ends with the call: an isolate may hold ten thousand, and AbortSignal.timeout keeps its own.
@@ -76,17 +87,15 @@ export function createClient(options: ClientOptions, memory: RateMemory = {}): C
       if (rate !== null) memory.rate = rate;
       if (!response.ok) {
         const text = (await readCapped(response, MAX_ERROR_BYTES)) ?? "";
-        const secrets = [options.token, secret, JSON.stringify(secret).slice(1, -1)];
-        const error = errorFrom(response, text, { now: options.now(), mutates, secrets });
+        const asked = { now: options.now(), mutates, hide: hideSecrets, isSecret: secret !== "" };
+        const error = errorFrom(response, text, asked);
         throw isNotFound(error) ? error.as(absence) : error;
       }
       const parsed = answer.safeParse(parseJson((await readCapped(response, MAX_ANSWER_BYTES)) ?? ""));
       if (parsed.success) return parsed.data;
       const where = parsed.error.issues[0]?.path.join(".") || "body";
-      throw new DriverError("unexpected", `the provider's answer cannot be read (${where})${trace(response.headers)}`, {
-        status: response.status,
-        ambiguous: mutates,
-      });
+      const said = `the provider's answer cannot be read (${where})${trace(response.headers, hideSecrets)}`;
+      throw new DriverError("unexpected", said, { status: response.status, ambiguous: mutates });
     } catch (error) {
       if (error instanceof DriverError) throw error;
       const timedOut = signal.aborted;
@@ -98,7 +107,9 @@ export function createClient(options: ClientOptions, memory: RateMemory = {}): C
     } finally {
       clearTimeout(timer);
     }
-  };
+  }
+
+  return Object.assign(send, { hide: hideSecrets });
 }
 
 /** The body as text, or null once it is larger than `limit` bytes. */

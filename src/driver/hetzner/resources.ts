@@ -61,16 +61,19 @@ export interface Kind<T extends Shown> {
   /** What it consists of, where that makes it what it is. */
   readonly material?: (shown: T) => string | null;
   readonly machines: (shown: T) => readonly number[] | null;
+  /** The label selectors that it is applied to, where a kind can be. */
+  readonly selectors?: (shown: T) => readonly string[];
 }
 
 /** A resource in our words. */
-export const toResource = <T extends Shown>({ machines, material }: Kind<T>, shown: T): Resource => ({
+export const toResource = <T extends Shown>({ machines, material, selectors }: Kind<T>, shown: T): Resource => ({
   id: String(shown.id),
   labels: shown.labels ?? {},
   hasLabels: shown.labels !== undefined && shown.labels !== null,
   createdAt: parseTimestamp(shown.created),
   machineIds: machines(shown)?.map(String) ?? null,
   material: material?.(shown) ?? null,
+  selectors: selectors?.(shown) ?? [],
 });
 
 /** The answer that shows one of a kind. */

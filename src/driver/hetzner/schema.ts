@@ -81,6 +81,20 @@ export const pricingAnswer = z.object({
 /** `DELETE`: an action, or nothing; a 2xx is all that counts (S48, S156). */
 export const anyAnswer = z.unknown();
 
+const action = z.object({
+  id,
+  command: text,
+  status: text,
+  error: z.object({ code: text, message: text }).nullable().catch(null),
+});
+export type Action = z.infer<typeof action>;
+
+/** `GET /actions/{id}`, and what most orders answer. */
+export const actionAnswer = z.object({ action });
+
+/** What a firewall's actions answer, and the list of a server's. */
+export const actionsAnswer = z.object({ actions: z.array(action) });
+
 /** A server type. `locations[]` says what is offered where; a price entry alone says nothing (S87, S90). */
 export const serverType = z.object({
   id: id.optional().catch(undefined),
@@ -109,10 +123,18 @@ const resource = z.object({ id, labels: labels.optional(), created: z.unknown().
 /** An SSH key, as far as it matters. */
 export const sshKey = resource.extend({ name: z.string(), public_key: z.string() });
 
-/** A firewall, as far as it matters. What it is applied to by a label is no server of its own, and the provider's to refuse. */
+/** A firewall, as far as it matters. It is applied to servers, and to whatever a label selector selects. */
 export const firewall = resource.extend({
   applied_to: z
-    .array(z.object({ server: z.object({ id }).optional() }))
+    .array(
+      z
+        .object({
+          server: z.object({ id }).optional(),
+          label_selector: z.object({ selector: z.string() }).optional(),
+        })
+        // What is neither is not nothing.
+        .refine(({ server: one, label_selector }) => one !== undefined || label_selector !== undefined),
+    )
     .nullable()
     .catch(null),
 });
@@ -134,7 +156,10 @@ const errorBody = z.object({
     code: text,
     message: text,
     details: z
-      .object({ fields: z.array(z.object({ name: z.string(), messages: z.array(z.string()).catch([]) })).catch([]) })
+      .object({
+        fields: z.array(z.object({ name: z.string(), messages: z.array(z.string()).catch([]) })).catch([]),
+        limits: z.array(z.object({ name: text })).catch([]),
+      })
       .nullable()
       .catch(null),
   }),
@@ -147,6 +172,7 @@ export function parseErrorBody(body: string) {
     code: parsed?.code ?? "",
     message: parsed?.message ?? "",
     fields: parsed?.details?.fields ?? [],
+    limits: (parsed?.details?.limits ?? []).map(({ name }) => name),
   };
 }
 

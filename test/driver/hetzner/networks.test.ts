@@ -124,6 +124,22 @@ describe("attach", () => {
   });
 });
 
+describe("attach and addRoute", () => {
+  it("answer what the provider then does; nothing where it is done already", async () => {
+    const { networks, server, settle } = open();
+    const machine = server("box");
+    const { id } = await networks.create(NETWORK);
+    settle();
+    const running = [{ id: expect.stringMatching(/^\d+$/), state: "running", error: null }];
+    expect(await networks.attach(id, machine)).toEqual(running);
+    settle();
+    expect(await networks.attach(id, machine)).toEqual([]);
+    expect(await networks.addRoute(id, "10.1.0.0/16", "10.0.0.9")).toEqual(running);
+    settle();
+    expect(await networks.addRoute(id, "10.1.0.0/16", "10.0.0.9")).toEqual([]);
+  });
+});
+
 describe("addRoute", () => {
   const route = ["0.0.0.0/0", "10.0.0.2"] as const;
 
