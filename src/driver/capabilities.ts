@@ -69,11 +69,11 @@ export interface Firewalls extends Resources {
   removeSelectors(id: string, selectors: readonly string[]): Promise<readonly ProviderAction[]>;
 }
 
-/** Private networks. Names are not unique. One is deleted whether machines are in it or not. */
+/** Private networks. One is deleted whether machines are in it or not. */
 export interface Networks extends Resources {
   /**
    * Makes a network with one subnet over all of its range, in the region's zone. Where one has these labels' uid already, that is
-   * it: a repeat makes no second one (S132-S135).
+   * it: a repeat makes no second one (S132-S135). A name that another one has is `name_taken`.
    */
   create(network: {
     readonly name: string;

@@ -117,8 +117,11 @@ const isRefusal = (status: number, code: string): boolean =>
 
 /** Which field a sentence is about, where nothing else says so: a hint for people, never a ground for a decision. */
 function fieldIn(message: string): string {
+  const [, named] = /\bfield '([a-z_.]{1,32})'/.exec(message) ?? [];
   const text = message.toLowerCase().replaceAll(" ", "_");
-  return ["server_type", "image", "location", "user_data", "name"].find((field) => text.includes(field)) ?? "body";
+  return (
+    named ?? ["server_type", "image", "location", "user_data", "name"].find((field) => text.includes(field)) ?? "body"
+  );
 }
 
 /** Hetzner's fields, as our callers spell them. */

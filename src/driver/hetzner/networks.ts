@@ -19,7 +19,7 @@ const NETWORK: Kind<z.infer<typeof network>> = {
 };
 const answer = answerOf(NETWORK);
 
-/** Private networks of a Hetzner Cloud project (S132-S144). Their names are not unique: a uid label is what tells them apart. */
+/** Private networks of a Hetzner Cloud project (S132-S144). Their names are unique, but whose one is only its uid label tells. */
 export function createNetworks(call: Client): Networks {
   const resources = createResources(call, NETWORK);
 
@@ -51,7 +51,7 @@ export function createNetworks(call: Client): Networks {
       try {
         return await make(call, NETWORK, body);
       } catch (error) {
-        if (!(error instanceof DriverError) || !error.ambiguous) throw error;
+        if (!(error instanceof DriverError) || (error.code !== "name_taken" && !error.ambiguous)) throw error;
         const after = await looking(error, () => made(labels));
         if (after === null) throw error;
         return after;

@@ -172,7 +172,7 @@ describe("apply and remove, seen from outside", () => {
     const machine = server("box");
     const { id } = await firewalls.create(plain("web"));
     const [applying] = await firewalls.apply(id, [machine]);
-    expect(applying).toEqual({ id: expect.stringMatching(/^\d+$/), state: "running", error: null });
+    expect(applying).toMatchObject({ state: "running", error: null });
     pass(MINUTE);
     expect(await capabilities.action(applying?.id ?? "")).toEqual({ ...applying, state: "done" });
     sim.fault({
