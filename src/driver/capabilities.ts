@@ -130,10 +130,16 @@ export interface Capabilities {
   /** Every server type that the cloud knows, with what it offers where. All pages or an error (S93). */
   serverTypes?(): Promise<readonly ServerType[]>;
   /**
-   * The newest snapshot that a caller's `label_selector` names and that this server type can boot, as an image's id. That there is
-   * none is `invalid_input`.
+   * The newest snapshot that a caller's `label_selector` names and that this server type can boot, as an image's id: of those that carry
+   * the label `mayfly-image`, with any value, because every other one is somebody's disk. That there is none is `invalid_input`, and so
+   * is a selector that asks for no label to be there.
    */
   findSnapshot?(labelSelector: string, serverType: string): Promise<string>;
+  /**
+   * Whether an image that a caller gives by name or id may be booted: a snapshot or a backup only with the label `mayfly-image`. Others
+   * are `invalid_input` in the field `image`, and so is one that is not there. Names are the provider's own images, and cost no call.
+   */
+  checkImage?(image: string): Promise<void>;
   /** Reads an action that an order was answered with. Absence is `not_found`. */
   action?(id: string): Promise<ProviderAction>;
   /**

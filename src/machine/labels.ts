@@ -16,6 +16,9 @@ export const LABEL = {
   created: "created",
 } as const;
 
+/** Whoever runs this puts it on snapshots that callers may boot, with any value. Every other one is somebody's disk. */
+export const IMAGE_LABEL = "mayfly-image";
+
 /** What {@link ourLabels} are made of. Times unix milliseconds. */
 interface Promised {
   readonly uid: string;

@@ -6,7 +6,7 @@ import { createClient } from "./client.ts";
 import { hasReserve } from "./rate-limit.ts";
 import { anyAnswer, type Server } from "./schema.ts";
 import { createFirewalls } from "./firewalls.ts";
-import { findSnapshot } from "./images.ts";
+import { checkImage, findSnapshot } from "./images.ts";
 import { findServer, listServerPage } from "./list.ts";
 import { toMachine } from "./machine.ts";
 import { createNetworks } from "./networks.ts";
@@ -37,6 +37,8 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Cap
     deletionError: (providerId) => deletionError(call, providerId),
 
     findSnapshot: (labelSelector, serverType) => findSnapshot(call, labelSelector, serverType),
+
+    checkImage: (image) => checkImage(call, image),
 
     async relabel({ providerId, labels: shown }, labels) {
       // The API replaces the whole map.

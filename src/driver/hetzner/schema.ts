@@ -148,6 +148,15 @@ export const network = resource.extend({
   load_balancers: z.array(id).nullable().optional().catch(null),
 });
 
+const image = z.object({ id, type: text, labels: labels.optional() });
+export type Image = z.infer<typeof image>;
+
+/** `GET /images/{id}`. */
+export const imageAnswer = z.object({ image });
+
+/** `GET /images`. */
+export const imagesAnswer = z.object({ images: z.array(image) });
+
 /** A location, as far as it matters. */
 export const location = z.object({ id: id.optional().catch(undefined), name: z.string(), network_zone: z.string() });
 

@@ -31,6 +31,7 @@ const CALLS: Readonly<Record<string, (cloud: Cloud) => Promise<unknown>>> = {
   "capabilities.findSnapshot": ({ capabilities }) => capabilities.findSnapshot("role=base", "cx23"),
   "capabilities.action": ({ capabilities }) => capabilities.action("9"),
   "capabilities.deletionError": ({ capabilities }) => capabilities.deletionError("42"),
+  "capabilities.checkImage": ({ capabilities }) => capabilities.checkImage("45"),
   ...ofKind("sshKeys"),
   "capabilities.sshKeys.ensure": ({ capabilities }) => capabilities.sshKeys.ensure("laptop", KEY, LABELS),
   ...ofKind("firewalls"),
