@@ -15,7 +15,11 @@ export interface Invocation {
   readonly runtime: Runtime;
   readonly meter: Meter;
   readonly openStore: (mode?: StoreMode) => Store;
-  readonly openProvider: (config: SweepConfig) => Pick<Context, "driver" | "capabilities" | "provider" | "credential">;
+  /** `isSweep`: of the provider's rate limit a request leaves a reserve to sweeps and deletes. */
+  readonly openProvider: (
+    config: SweepConfig,
+    isSweep: boolean,
+  ) => Pick<Context, "driver" | "capabilities" | "provider" | "credential">;
 }
 
 export function openInvocation(
@@ -32,8 +36,8 @@ export function openInvocation(
     runtime,
     meter,
     openStore: (mode) => openStore(db, (count) => (meter.statements += count), mode),
-    openProvider: (config) => ({
-      ...openProvider(config, { now: runtime.now, fetch }),
+    openProvider: (config, isSweep) => ({
+      ...openProvider(config, { now: runtime.now, fetch, isSweep }),
       provider: config.provider,
       credential: fingerprint(config),
     }),
@@ -63,7 +67,7 @@ function openRequest(invocation: Invocation, config: Config, requestId: string):
   const { runtime, meter } = invocation;
   const { defaultTtlMs, creates } = config;
   return {
-    ...invocation.openProvider(config),
+    ...invocation.openProvider(config, false),
     store: invocation.openStore(),
     reads: invocation.openStore({ readOnly: true }),
     rules: { ...rulesOf(config), defaultTtlMs, creates },
@@ -83,7 +87,7 @@ function openRequest(invocation: Invocation, config: Config, requestId: string):
 export function openSweep(invocation: Invocation, config: SweepConfig, now: number): SweepContext {
   const { runtime, meter, openStore: storeOf } = invocation;
   return {
-    ...invocation.openProvider(config),
+    ...invocation.openProvider(config, true),
     openStore: storeOf,
     rules: rulesOf(config),
     now: () => now,

@@ -10,6 +10,8 @@ import { Misconfigured } from "./machine/misconfigured.ts";
 export interface ProviderWorld {
   readonly fetch: (input: string, init: RequestInit) => Promise<Response>;
   readonly now: () => number;
+  /** For a sweep, or for a request: of the provider's rate limit a request leaves a reserve to sweeps and deletes. */
+  readonly isSweep: boolean;
 }
 
 /**

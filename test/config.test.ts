@@ -167,6 +167,7 @@ describe("PROVIDER", () => {
     createProviders()(read({ PROVIDER }), {
       fetch: () => Promise.reject(new Error("nothing is asked")),
       now: () => 0,
+      isSweep: false,
     });
 
   it.each(["hetzner", "memory"])("P12: %s is known", (provider) => {

@@ -21,7 +21,8 @@ export interface Driver {
   get(providerId: string): Promise<Machine>;
   /**
    * Reads every machine that matches all keys of the selector (S71), all pages or an error that carries what was read
-   * (`partial`). An empty selector means the whole project, foreign machines included (S74).
+   * (`partial`, each once). A list that by its own pages cannot be all there is, is an error too: `unexpected`. An empty selector
+   * means the whole project, foreign machines included (S74).
    */
   list(selector: Selector, options?: ListOptions): Promise<readonly Machine[]>;
   /** EUR per hour, gross, at that region; null when it is unknown, which is not an error and not free (S81-S83). */
@@ -39,6 +40,8 @@ export interface ListOptions {
    * cannot be meant, and is an error with what was read.
    */
   readonly enough?: number;
+  /** As many pages as whoever asks can afford. A list of more is an error with what was read. */
+  readonly maxPages?: number;
 }
 
 export type DriverErrorCode =

@@ -23,7 +23,9 @@ export const applyFirewall = (
   row: ResourceRow,
   machines: readonly MachineRow[],
 ): Promise<Outcome<void>> =>
-  using(context, row, machines, async ({ id, machineIds }) => context.capabilities.firewalls?.apply(id, machineIds));
+  using(context, row, machines, async ({ id, machineIds }) => {
+    await context.capabilities.firewalls?.apply(id, machineIds);
+  });
 
 /** Puts machines of the same owner into a network. They are noted as its users first, which keeps it. */
 export const attachToNetwork = (
@@ -59,9 +61,9 @@ export async function removeFirewall(
   row: ResourceRow,
   machines: readonly MachineRow[],
 ): Promise<Outcome<void>> {
-  const result = await acting(context, row, machines, async ({ id, machineIds }) =>
-    context.capabilities.firewalls?.remove(id, machineIds),
-  );
+  const result = await acting(context, row, machines, async ({ id, machineIds }) => {
+    await context.capabilities.firewalls?.remove(id, machineIds);
+  });
   if (!result.ok || row.providerId === null) return result;
   const uids = machines.map(({ uid }) => uid);
   // It is not waited for any more, or a machine would be destroyed for lacking what its owner took off.

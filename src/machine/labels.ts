@@ -16,6 +16,9 @@ export const LABEL = {
   created: "created",
 } as const;
 
+/** Whoever runs this puts it on snapshots that callers may boot, with any value. Every other one is somebody's disk. */
+export const IMAGE_LABEL = "mayfly-image";
+
 /** What {@link ourLabels} are made of. Times unix milliseconds. */
 interface Promised {
   readonly uid: string;
@@ -50,6 +53,9 @@ const NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 const DNS_LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
 const PREFIX = new RegExp(`^${DNS_LABEL}(\\.${DNS_LABEL})*$`);
 
+/** Hetzner refuses a key with this in it, wherever it is: also `karpenter.hetzner.cloud/a`, and names with dots. */
+const PROVIDERS_OWN = "hetzner.cloud";
+
 /** Whether text can be a label key: an optional DNS prefix of at most 253, then a name of at most 63 (S29). */
 export function isLabelKey(key: string): boolean {
   const slash = key.indexOf("/");
@@ -67,7 +73,11 @@ export const isReservedKey = (key: string): boolean => key.startsWith("mayfly-")
 /** Checks labels that a provider must accept, ours included (S29-S31). */
 export function checkProviderLabels(labels: Labels, field = "labels"): Checked<Labels> {
   for (const [key, value] of Object.entries(labels)) {
-    if (key.startsWith("hetzner.cloud/")) return invalid(`${field}.${key}`, "has a prefix that the provider reserves");
+    if (key.includes(PROVIDERS_OWN))
+      return invalid(
+        `${field}.${shown(key)}`,
+        `must not have ${PROVIDERS_OWN} in it: the provider keeps such keys to itself`,
+      );
     if (!isLabelKey(key))
       return invalid(`${field}.${shown(key)}`, "must be a label key: letters, digits, `-`, `_`, `.`, at most 63");
     if (!isLabelValue(value))

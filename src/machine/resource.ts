@@ -31,6 +31,8 @@ export interface Resource {
   readonly machineIds: readonly string[] | null;
   /** Of a key its bytes, as `ResourceSpec` has them; null elsewhere. */
   readonly material: string | null;
+  /** Of a firewall the label selectors that it is applied to, as the provider writes them; none elsewhere, and where it cannot be read. */
+  readonly selectors: readonly string[];
 }
 
 /** `deleted` and `failed` rows are tombstones, as with machines. */

@@ -59,3 +59,13 @@ export function parseLabelSelector(text: string, field = "label_selector"): Chec
   }
   return valid(terms);
 }
+
+/**
+ * Reads a `label_selector` that is to mean a snapshot. At least one term must ask for a label to be there: whoever says only what it
+ * must not have means any.
+ */
+export function parseImageSelector(text: string, field = "image.label_selector"): Checked<readonly SelectorTerm[]> {
+  const terms = parseLabelSelector(text, field);
+  if (!terms.ok || terms.value.some(({ test }) => test === "exists" || test === "in")) return terms;
+  return invalid(field, "must name at least one label that the snapshot has: `k=v`, `k` or `k in (a,b)`");
+}

@@ -2,7 +2,7 @@ import { checkCallerLabels, checkProviderLabels } from "./labels.ts";
 import type { Attachment } from "./attachment.ts";
 import type { Labels } from "./machine.ts";
 import { checkName } from "./name.ts";
-import { parseLabelSelector } from "./selector.ts";
+import { parseImageSelector } from "./selector.ts";
 import { invalid, valid, type Checked } from "./validation.ts";
 
 /** What a driver is asked to make. The first five fields are contract A's frozen core (S14); a driver may ignore the rest. */
@@ -68,11 +68,8 @@ export function checkRequest(request: MachineRequest, attachments: readonly Atta
 /** The image to check; what a selector means is not known yet. */
 function checkImage({ image, isImageSelector }: MachineRequest): Checked<string> {
   if (!isImageSelector) return valid(image);
-  const selector = parseLabelSelector(image, "image.label_selector");
-  if (!selector.ok) return selector;
-  return selector.value.length > 0
-    ? valid(DEFAULT_IMAGE)
-    : invalid("image.label_selector", "must name at least one label");
+  const selector = parseImageSelector(image);
+  return selector.ok ? valid(DEFAULT_IMAGE) : selector;
 }
 
 /**

@@ -15,6 +15,7 @@ describe("the registry of drivers", () => {
   const world = {
     now: () => NOW,
     fetch: () => Promise.reject(new Error("nothing is sent here")),
+    isSweep: false,
   };
   const config = readSweepConfig(env);
 

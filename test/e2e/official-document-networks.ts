@@ -14,7 +14,8 @@ const attach = (what: string, status: number, body: object = {}, server = 102): 
 
 export const NETWORK_STORY: readonly Step[] = [
   create("a network", 201, { labels: { a: "b" } }),
-  create("a network with subnets and routes", 201, { subnets: [SUBNET], routes: [ROUTE] }),
+  create("a name that is taken", 409, {}),
+  create("a network with subnets and routes", 201, { name: "other", subnets: [SUBNET], routes: [ROUTE] }),
   create("a public network", 422, { ip_range: "8.8.8.0/24" }),
   attach("a network without a subnet", 422),
   act("a subnet", "add_subnet", 201, { type: "cloud", network_zone: "eu-central" }),

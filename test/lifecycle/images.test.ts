@@ -20,12 +20,19 @@ describe("an image", () => {
   it("by label_selector is the newest snapshot that the server type can boot, and the machine says which", async () => {
     const mayfly = createMayfly();
     const put = (created: string, architecture: "x86" | "arm", more = {}) =>
-      mayfly.simulator.addImage({ created, architecture, labels: { role: "base" }, disk_size: 5, ...more }).id;
+      mayfly.simulator.addImage({
+        created,
+        architecture,
+        labels: { role: "base", "mayfly-image": "" },
+        disk_size: 5,
+        ...more,
+      }).id;
     put(at(-9), "x86");
     const newest = put(at(-3), "x86");
     const arm = put(at(-8), "arm");
     put(at(-1), "x86", { status: "creating" });
-    put(at(-1), "x86", { labels: { role: "other" } });
+    put(at(-1), "x86", { labels: { role: "other", "mayfly-image": "" } });
+    put(at(-1), "x86", { labels: { role: "base" } });
     put(at(-1), "x86", { type: "backup" });
     for (const [name, server_type, id] of [
       ["a", "cx23", newest],
@@ -45,7 +52,7 @@ describe("an image", () => {
     const ask = (label_selector: string) =>
       mayfly.send("PUT", "/v1/machines/a", { server_type: "cx23", region: "fsn1", image: { label_selector } });
     expect(await ask("role=base")).toMatchObject({ status: 422, body: { field: "image" } });
-    for (const wrong of ["", "a b", "mayfly-uid=x", "=", "a&type=system"])
+    for (const wrong of ["", "!a", "a!=b", "a b", "mayfly-uid=x", "=", "a&type=system"])
       expect(await ask(wrong), wrong).toMatchObject({ status: 422, body: { field: "image.label_selector" } });
     expect(servers(mayfly)).toEqual([]);
     expect((await mayfly.send("GET", "/v1/machines")).body).toMatchObject({ machines: [] });

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isLabelKey, isLabelValue } from "../../src/machine/labels.ts";
-import { matches, parseLabelSelector } from "../../src/machine/selector.ts";
+import { matches, parseImageSelector, parseLabelSelector } from "../../src/machine/selector.ts";
 import { counterexample } from "./fixtures.ts";
 
 describe("matches", () => {
@@ -113,5 +113,22 @@ describe("parseLabelSelector", () => {
         return terms.every((term) => isLabelKey(term.key) && (!("values" in term) || term.values.every(isLabelValue)));
       }),
     ).toBeNull();
+  });
+});
+
+describe("parseImageSelector", () => {
+  it.each(["role", "role=base", "role=", "role in (a,b)", "!gone,role", "a!=b,role=base"])("takes %j", (text) => {
+    expect(parseImageSelector(text)).toEqual(parseLabelSelector(text));
+  });
+
+  it.each(["", " ", "!role", "role!=base", "role notin (a,b)", "!a,b!=c,d notin (e)"])(
+    "refuses %j, which asks for no label to be there and so may mean anybody's snapshot",
+    (text) => {
+      expect(parseImageSelector(text)).toMatchObject({ ok: false, problem: { field: "image.label_selector" } });
+    },
+  );
+
+  it("refuses what is no selector", () => {
+    expect(parseImageSelector("a b", "image")).toMatchObject({ ok: false, problem: { field: "image" } });
   });
 });

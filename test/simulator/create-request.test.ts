@@ -45,6 +45,8 @@ describe("POST /servers refuses with 422 invalid_input and names the field", () 
     ["an empty key", { "": "b" }],
     ["a key of 64 characters", { ["k".repeat(64)]: "b" }],
     ["the reserved prefix", { "hetzner.cloud/a": "b" }],
+    ["a prefix that the reserved one ends", { "karpenter.hetzner.cloud/a": "b" }],
+    ["the reserved prefix as a name", { "hetzner.cloud": "b" }],
     ["two prefixes", { "a/b/c": "d" }],
     ["a prefix of 254 characters", { [`${"p".repeat(254)}/a`]: "b" }],
   ])("a label map with %s", async (_what, labels) => {

@@ -33,7 +33,7 @@ export function createServer(call: Call): Reply {
   refuseUnknownSshKeys(world, request.ssh_keys);
   refusePrimaryIps(world, request.primary_ips);
   refuseStartWithoutInterface(request);
-  refuseTaken("server", world.servers.values(), request.name);
+  refuseTaken("server ", world.servers.values(), request.name);
   refuseOverLimit(world);
   if (!isOrderable(world.stock, type.name, location.name))
     throw new ApiError(412, "resource_unavailable", "error during placement");

@@ -41,7 +41,7 @@ export function createFirewall(call: Call): Reply {
   const rules = readRules(fields);
   const targets = readTargets(fields, "apply_to");
   fields.check();
-  refuseTaken("firewall", world.firewalls.values(), name);
+  refuseTaken("firewall ", world.firewalls.values(), name);
   const servers = applicableServers(world, null, targets.servers, now_ms, REFUSALS_OF_CREATE);
   const record: FirewallRecord = {
     type: "firewall",
@@ -79,7 +79,7 @@ export function updateFirewall(call: Call, record: FirewallRecord): Reply {
   const name = fields.has("name") ? fields.text("name", NAME_MAX_CHARACTERS) : record.view.name;
   const labels = fields.has("labels") ? fields.labels("labels") : record.view.labels;
   fields.check();
-  refuseTaken("firewall", call.world.firewalls.values(), name, record.view.id);
+  refuseTaken("firewall ", call.world.firewalls.values(), name, record.view.id);
   refuseWhileChanging(call, record);
   record.view = { ...record.view, name, labels };
   return getFirewall(call, record);

@@ -5,9 +5,10 @@ export type Labels = { [key: string]: string };
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 const PREFIX = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
 const PREFIX_MAX_CHARACTERS = 253;
-const RESERVED_PREFIX = "hetzner.cloud";
+// Anywhere in a key, as karpenter's authors met it. Source: karpenter-provider-hetzner, ADR 0002 (third party).
+const RESERVED = "hetzner.cloud";
 
-/** Whether a label key is well formed; a reserved prefix counts as well formed, since selectors may name it. */
+/** Whether a label key is well formed; a reserved one counts as well formed, since selectors may name it. */
 export function isLabelKey(key: string): boolean {
   const slash = key.indexOf("/");
   if (slash === -1) return NAME.test(key);
@@ -24,7 +25,7 @@ export function isLabelValue(value: string): boolean {
 export function labelProblems(labels: { [key: string]: unknown }): string[] {
   return Object.entries(labels).flatMap(([key, value]) => {
     if (!isLabelKey(key)) return [`label key '${key}' is not correctly formatted`];
-    if (key.startsWith(`${RESERVED_PREFIX}/`)) return [`label key '${key}' has a reserved prefix`];
+    if (key.includes(RESERVED)) return [`label key '${key}' has a reserved prefix`];
     if (typeof value !== "string") return [`label value of '${key}' is not a string`];
     return isLabelValue(value) ? [] : [`label value '${value}' (key: '${key}') is not correctly formatted`];
   });

@@ -29,14 +29,14 @@ export function filterNamed<Held extends { view: Named }>(call: Call, records: I
   return [...records].filter(({ view }) => (name === null || view.name === name) && matches(view.labels));
 }
 
-/** Throws 409 if another resource of this kind has the name already. */
+/** Throws 409 if another resource of this kind has the name already. `what` begins the message. */
 export function refuseTaken(
-  what: string,
+  what: "server " | "SSH key " | "firewall " | "",
   records: Iterable<{ view: { id: number; name: string } }>,
   name: string,
   except_id?: number,
 ): void {
   for (const { view } of records)
     if (view.name === name && view.id !== except_id)
-      throw new ApiError(409, "uniqueness_error", `${what} name is already used`, { fields: [{ name: "name" }] });
+      throw new ApiError(409, "uniqueness_error", `${what}name is already used`, { fields: [{ name: "name" }] });
 }

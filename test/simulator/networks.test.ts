@@ -49,10 +49,14 @@ describe("POST /networks", () => {
     });
   });
 
-  it("makes two networks of one name and one range", async () => {
+  it("makes two networks of one range, but not of one name: 409 uniqueness_error", async () => {
     const { sim, make } = startWithNetworks();
     await make();
-    expect(await make()).toMatchObject({ status: 201 });
+    expect(await make()).toMatchObject({
+      status: 409,
+      body: { error: { code: "uniqueness_error", message: "name is already used" } },
+    });
+    expect(await make({ name: "other" })).toMatchObject({ status: 201 });
     expect(sim.state().networks.map(({ id }) => id)).toEqual([FIRST_ID, FIRST_ID + 1]);
   });
 
@@ -105,6 +109,9 @@ describe("one network", () => {
     const { body } = await send("PUT", PATH, { name: "lan", labels: { run: "7" }, expose_routes_to_vswitch: true });
     expect(body).toMatchObject({ network: { name: "lan", expose_routes_to_vswitch: true } });
     expect(body).toHaveProperty("network.labels", { run: "7" });
+    await make({ name: "taken" });
+    expect(await send("PUT", PATH, { name: "taken" })).toMatchObject(refusal(409, "uniqueness_error"));
+    expect(await send("PUT", PATH, { name: "lan" })).toMatchObject({ status: 200 });
   });
 
   it("is deleted with 204, unless it is protected; its id is not used again", async () => {

@@ -3,7 +3,7 @@ import { ApiError } from "./errors.ts";
 import { Fields } from "./fields.ts";
 import { isObject } from "./json.ts";
 import { filterValues, page, sorted } from "./lists.ts";
-import { filterNamed, withRecord } from "./lookup.ts";
+import { filterNamed, refuseTaken, withRecord } from "./lookup.ts";
 import { includes, parseIpv4 } from "./ip-ranges.ts";
 import { isNetworkRange, rangeOf, withRoute, withSubnet } from "./network-layout.ts";
 import {
@@ -37,7 +37,7 @@ export function getNetwork(call: Call, record: NetworkRecord): Reply {
   return ok({ network: renderNetwork(record, call.now_ms) });
 }
 
-/** `POST /networks`; two networks may have one name. Source: Hetzner API, Networks. */
+/** `POST /networks`. That names are unique the document does not say. Source: Hetzner API, Networks; hcloud, its own tests. */
 export function createNetwork({ world, now_ms, body }: Call): Reply {
   const fields = new Fields(body);
   fields.require("name", "ip_range");
@@ -48,6 +48,7 @@ export function createNetwork({ world, now_ms, body }: Call): Reply {
   const subnets = fields.list("subnets", isObject);
   const routes = fields.list("routes", isObject);
   fields.check();
+  refuseTaken("", world.networks.values(), name);
   let state: NetworkState = { ip_range, subnets: [], routes: [], protection: { delete: false } };
   for (const [index, subnet] of subnets.entries()) state = withSubnet(state, subnet, `subnets.${index}.`);
   for (const [index, route] of routes.entries()) state = withRoute(state, route, `routes.${index}.`);
@@ -79,6 +80,7 @@ export function updateNetwork(call: Call, record: NetworkRecord): Reply {
   const labels = fields.has("labels") ? fields.labels("labels") : view.labels;
   const expose_routes_to_vswitch = fields.boolean("expose_routes_to_vswitch", view.expose_routes_to_vswitch);
   fields.check();
+  refuseTaken("", call.world.networks.values(), name, view.id);
   refuseWhileChanging(call, record);
   record.view = { ...view, name, labels, expose_routes_to_vswitch };
   return getNetwork(call, record);

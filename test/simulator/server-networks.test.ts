@@ -123,8 +123,12 @@ describe("attach_to_network", () => {
 
   it("refuses a network whose range overlaps with another one of the server", async () => {
     const { sim, makeNetwork, attach } = await startWithBoth();
-    await makeNetwork({ ip_range: "10.0.0.0/8" });
-    await makeNetwork({ ip_range: "192.168.0.0/16", subnets: [{ ...SUBNET, ip_range: "192.168.1.0/24" }] });
+    await makeNetwork({ name: "wider", ip_range: "10.0.0.0/8" });
+    await makeNetwork({
+      name: "apart",
+      ip_range: "192.168.0.0/16",
+      subnets: [{ ...SUBNET, ip_range: "192.168.1.0/24" }],
+    });
     await attach();
     sim.advance(1);
     expect(await attach({ network: FIRST_ID + 1 })).toMatchObject(refusal(422, "networks_overlap"));
@@ -219,7 +223,7 @@ describe("a server with networks", () => {
 
   it("is refused networks that overlap", async () => {
     const { create, makeNetwork } = await startWithBoth();
-    await makeNetwork({});
+    await makeNetwork({ name: "alike" });
     expect(await create({ name: "b", networks: [FIRST_ID, FIRST_ID + 1] })).toMatchObject(
       refusal(422, "networks_overlap"),
     );

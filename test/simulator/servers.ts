@@ -61,7 +61,7 @@ export function updateServer(call: Call, record: ServerRecord): Reply {
   const name = fields.has("name") ? fields.hostname("name") : record.view.name;
   const labels = fields.has("labels") ? { labels: fields.labels("labels") } : {};
   fields.check();
-  if (name !== record.view.name) refuseTaken("server", call.world.servers.values(), name, record.view.id);
+  if (name !== record.view.name) refuseTaken("server ", call.world.servers.values(), name, record.view.id);
   record.view = { ...record.view, name, ...labels };
   return getServer(call, record);
 }

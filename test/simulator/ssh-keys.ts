@@ -41,7 +41,7 @@ export function createSshKey({ world, now_ms, body }: Call): Reply {
   if (public_key !== null && fingerprint === null) fields.refuse("public_key", "Not a valid public key.");
   const labels = fields.labels("labels");
   fields.check();
-  refuseTaken("SSH key", world.ssh_keys.values(), name);
+  refuseTaken("SSH key ", world.ssh_keys.values(), name);
   for (const { view } of world.ssh_keys.values())
     if (view.fingerprint === fingerprint)
       throw new ApiError(409, "uniqueness_error", "SSH key not unique", { fields: [{ name: "public_key" }] });
@@ -63,7 +63,7 @@ export function updateSshKey(call: Call, record: SshKeyRecord): Reply {
   const name = fields.has("name") ? fields.text("name") : record.view.name;
   const labels = fields.has("labels") ? fields.labels("labels") : record.view.labels;
   fields.check();
-  refuseTaken("SSH key", call.world.ssh_keys.values(), name, record.view.id);
+  refuseTaken("SSH key ", call.world.ssh_keys.values(), name, record.view.id);
   record.view = { ...record.view, name, labels };
   return getSshKey(call, record);
 }

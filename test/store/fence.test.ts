@@ -12,7 +12,15 @@ const TRY = { uid: "active", expiresAt: END, error: "e", nextTryAt: NOW, failed:
 const SERVER_TYPE = { name: "cx23", arch: "amd64", cores: 2, memoryGb: 4, regions: [] };
 const NEW = machineRowOf({ uid: "new" });
 const ORPHAN = { ...machineRowOf({ uid: "orphan" }), machine: machineOf({ providerId: "9" }) };
-const RESOURCE = { id: "9", labels: {}, hasLabels: true, createdAt: NOW, machineIds: [], material: null };
+const RESOURCE = {
+  id: "9",
+  labels: {},
+  hasLabels: true,
+  createdAt: NOW,
+  machineIds: [],
+  material: null,
+  selectors: [],
+};
 const TOKEN = { id: "old", owner: "tok.ci", authEpoch: "1", createdAt: NOW, expiresAt: END, revokedAt: null };
 const SWEEP = {
   startedBy: "cron",

@@ -54,7 +54,15 @@ describe("a resource", () => {
     await resources.close([{ uid: "firewall", reason: "gone" }], END);
     expect(await resources.byUid("firewall")).toMatchObject({ phase: "deleted", reason: "requested", deletedAt: NOW });
     expect(await claim()).toEqual([]);
-    const late = { id: "1", labels: {}, hasLabels: true, createdAt: NOW, machineIds: [], material: null };
+    const late = {
+      id: "1",
+      labels: {},
+      hasLabels: true,
+      createdAt: NOW,
+      machineIds: [],
+      material: null,
+      selectors: [],
+    };
     expect(await resources.made("firewall", late)).toBeNull();
   });
 

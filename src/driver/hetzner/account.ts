@@ -1,6 +1,5 @@
 import { invalidInput } from "../driver.ts";
-import { createClient, type Client, type ClientOptions } from "./client.ts";
-import { readRate, type Rate } from "./rate-limit.ts";
+import type { Client, ClientOptions, RateMemory } from "./client.ts";
 import { pricingAnswer } from "./schema.ts";
 
 export interface HetznerOptions extends ClientOptions {
@@ -9,19 +8,10 @@ export interface HetznerOptions extends ClientOptions {
 }
 
 /** What was learnt; each undefined until then. */
-export interface Account {
+export interface Account extends RateMemory {
   /** What `GET /pricing` said. */
   currency?: string;
-  /** What the last answer said of the rate limit. */
-  rate?: Rate;
 }
-
-/** A client that learns the account's rate limit from every answer. */
-export const openClient = (options: HetznerOptions, account: Account): Client =>
-  createClient(options, (headers) => {
-    const rate = readRate(headers, options.now());
-    if (rate !== null) account.rate = rate;
-  });
 
 /** `GET /pricing`, from which the account's currency is learnt (S68). */
 export async function askPricing(call: Client, account: Account, timeoutMs?: number) {

@@ -1,10 +1,12 @@
 import type { Machine } from "../../machine/machine.ts";
 import type { Capabilities } from "../capabilities.ts";
-import { askPricing, checkId, openClient, type HetznerOptions } from "./account.ts";
+import { askPricing, checkId, type HetznerOptions } from "./account.ts";
+import { deletionError, readAction } from "./actions.ts";
+import { createClient } from "./client.ts";
 import { hasReserve } from "./rate-limit.ts";
 import { anyAnswer, type Server } from "./schema.ts";
 import { createFirewalls } from "./firewalls.ts";
-import { findSnapshot } from "./images.ts";
+import { checkImage, findSnapshot } from "./images.ts";
 import { findServer, listServerPage } from "./list.ts";
 import { toMachine } from "./machine.ts";
 import { createNetworks } from "./networks.ts";
@@ -14,7 +16,7 @@ import { listServerTypes } from "./server-types.ts";
 /** What a Hetzner Cloud project can do besides. */
 export function createHetznerCapabilities(options: HetznerOptions): Required<Omit<Capabilities, "deletionError">> {
   const account = options.account ?? {};
-  const call = openClient(options, account);
+  const call = createClient(options, account);
   const read = (server: Server): Machine => toMachine(server, options.now(), account.currency === "EUR");
   return {
     sshKeys: createSshKeys(call),
@@ -23,14 +25,20 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Omi
 
     findByName: (name) => findServer(call, read, name),
 
-    inventoryPage: (selector, number) => listServerPage(call, read, selector, number),
+    inventoryPage: (selector, number, pages) => listServerPage(call, read, selector, number, pages),
 
     async serverTypes() {
       if (account.currency === undefined) await askPricing(call, account);
       return listServerTypes(call, account.currency === "EUR");
     },
 
+    action: (id) => readAction(call, id),
+
+    deletionError: (providerId) => deletionError(call, providerId),
+
     findSnapshot: (labelSelector, serverType) => findSnapshot(call, labelSelector, serverType),
+
+    checkImage: (image) => checkImage(call, image),
 
     async relabel({ providerId, labels: shown }, labels) {
       // The API replaces the whole map.

@@ -1,7 +1,9 @@
 import type * as z from "zod";
 import { DriverError, isNotFound, type DriverErrorCode } from "../driver.ts";
 import { errorFrom, trace } from "./errors.ts";
+import { checkReserve, readRate, type Rate } from "./rate-limit.ts";
 import { parseJson } from "./schema.ts";
+import { formsOf, hide } from "./secrets.ts";
 
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 
@@ -10,8 +12,10 @@ export interface ClientOptions {
   /** Base URL; trailing slashes are ignored and `""` is the real API (S145). */
   readonly endpoint: string;
   readonly fetch: Fetch;
-  /** Unix milliseconds: only to read `RateLimit-Reset` against. */
+  /** Unix milliseconds: what the rate limit's headers are read against. */
   readonly now: () => number;
+  /** Whether a sweep asks, for whom the reserve is kept. Whoever does not say so is a request. */
+  readonly isSweep?: boolean;
   /** The whole invocation's own deadline. A caller that hangs up is no reason to stop (S158). */
   readonly signal?: AbortSignal;
 }
@@ -22,7 +26,7 @@ export interface Call<T> {
   readonly path: string;
   readonly body?: unknown;
   readonly timeoutMs?: number;
-  /** Sent in the body, and not to be quoted back in an error. */
+  /** Sent in the body, and not to be quoted back in an error: of a refusal of it only code and field are kept. */
   readonly secret?: string;
   /** What a `not_found` says here. Only of one machine does it say that the machine is absent (P41). */
   readonly absence?: DriverErrorCode;
@@ -30,7 +34,16 @@ export interface Call<T> {
   readonly answer: z.ZodType<T>;
 }
 
-export type Client = <T>(call: Call<T>) => Promise<T>;
+export interface Client {
+  <T>(call: Call<T>): Promise<T>;
+  /** Words of the provider's, without what was sent as a secret. */
+  readonly hide: (text: string) => string;
+}
+
+/** What the last answer said of the rate limit; it may outlive a client. */
+export interface RateMemory {
+  rate?: Rate;
+}
 
 const REAL_API = "https://api.hetzner.cloud/v1";
 const TIMEOUT_MS = 30_000;
@@ -39,13 +52,21 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /**
  * One HTTP call to the Hetzner API: one try, a time-out, and either the parsed answer or a {@link DriverError}. Nothing is
- * retried here; who calls knows what a repeat would cost. `onAnswer` is shown the headers of every answer.
+ * retried here; who calls knows what a repeat would cost. While only the reserve for deletes is left, a request's call that
+ * deletes nothing is `rate_limited` before it is sent. What every answer says of the rate limit goes into `memory`.
  */
-export function createClient(options: ClientOptions, onAnswer: (headers: Headers) => void = () => {}): Client {
+export function createClient(options: ClientOptions, memory: RateMemory = {}): Client {
   const base = (options.endpoint === "" ? REAL_API : options.endpoint).replace(/\/+$/, "");
 
-  return async ({ method, path, body, timeoutMs = TIMEOUT_MS, secret = "", absence = "unexpected", answer }) => {
+  // What was once sent may be quoted by a later answer too.
+  const secrets = new Set(formsOf(options.token));
+  const hideSecrets = (text: string): string => hide(text, [...secrets]);
+
+  async function send<T>(order: Call<T>): Promise<T> {
+    const { method, path, body, timeoutMs = TIMEOUT_MS, secret = "", absence = "unexpected", answer } = order;
+    for (const form of formsOf(secret)) secrets.add(form);
     const mutates = method !== "GET";
+    if (method !== "DELETE" && options.isSweep !== true) checkReserve(memory.rate, options.now());
     // A timer of our own, because it ends with the call: an isolate may hold ten thousand, and AbortSignal.timeout keeps its own.
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(), timeoutMs);
@@ -62,20 +83,19 @@ export function createClient(options: ClientOptions, onAnswer: (headers: Headers
         // A redirect would carry the token to whoever it names.
         redirect: "manual",
       });
-      onAnswer(response.headers);
+      const rate = readRate(response.headers, options.now());
+      if (rate !== null) memory.rate = rate;
       if (!response.ok) {
         const text = (await readCapped(response, MAX_ERROR_BYTES)) ?? "";
-        const secrets = [options.token, secret, JSON.stringify(secret).slice(1, -1)];
-        const error = errorFrom(response, text, { now: options.now(), mutates, secrets });
+        const asked = { now: options.now(), mutates, hide: hideSecrets, isSecret: secret !== "" };
+        const error = errorFrom(response, text, asked);
         throw isNotFound(error) ? error.as(absence) : error;
       }
       const parsed = answer.safeParse(parseJson((await readCapped(response, MAX_ANSWER_BYTES)) ?? ""));
       if (parsed.success) return parsed.data;
       const where = parsed.error.issues[0]?.path.join(".") || "body";
-      throw new DriverError("unexpected", `the provider's answer cannot be read (${where})${trace(response.headers)}`, {
-        status: response.status,
-        ambiguous: mutates,
-      });
+      const said = `the provider's answer cannot be read (${where})${trace(response.headers, hideSecrets)}`;
+      throw new DriverError("unexpected", said, { status: response.status, ambiguous: mutates });
     } catch (error) {
       if (error instanceof DriverError) throw error;
       const timedOut = signal.aborted;
@@ -87,7 +107,9 @@ export function createClient(options: ClientOptions, onAnswer: (headers: Headers
     } finally {
       clearTimeout(timer);
     }
-  };
+  }
+
+  return Object.assign(send, { hide: hideSecrets });
 }
 
 /** The body as text, or null once it is larger than `limit` bytes. */

@@ -1,4 +1,4 @@
-import { parseErrorBody, parseJson } from "./schema.ts";
+import { parseErrorBody } from "./schema.ts";
 import { DriverError, type DriverErrorCode, type DriverErrorDetails } from "../driver.ts";
 
 type Meaning = { readonly code: DriverErrorCode; readonly retryable?: boolean };
@@ -19,12 +19,14 @@ const BY_CODE: Readonly<Record<string, Meaning>> = {
   resource_unavailable: { code: "capacity" },
   placement_error: { code: "capacity" },
   resource_limit_exceeded: { code: "quota" },
-  dedicated_core_limit: { code: "quota" },
+  dedicated_core_limit: { code: "capacity" },
   protected: { code: "protected" },
   locked: { code: "locked", retryable: true },
   resource_in_use: { code: "in_use", retryable: true },
   server_already_attached: { code: "already_done" },
   firewall_already_applied: { code: "already_done" },
+  // So are machines with public addresses, while they are new.
+  private_net_only_server: { code: "conflict", retryable: true },
   no_subnet_available: { code: "quota", retryable: true },
   ip_not_available: { code: "quota", retryable: true },
   networks_overlap: { code: "invalid_input" },
@@ -41,7 +43,6 @@ const BY_CODE: Readonly<Record<string, Meaning>> = {
 /** What a status alone can tell, for bodies without a code that we know: a proxy's page, or a code invented tomorrow. */
 function byStatus(status: number): Meaning {
   if (status === 401 || status === 403) return { code: "unauthorized" };
-  if (status === 404) return { code: "not_found" };
   if (status === 410) return { code: "gone" };
   if (status === 429) return { code: "rate_limited", retryable: true };
   if (status === 504) return { code: "timeout", retryable: true };
@@ -49,77 +50,139 @@ function byStatus(status: number): Meaning {
   return { code: "unexpected" };
 }
 
-function meaningOf(status: number, code: string, body: string): Meaning {
-  // A page that is no JSON is not the API's word, least of all that something is gone.
-  if (status === 404 && body.trim() !== "" && parseJson(body) === undefined) return { code: "unexpected" };
-  return status === 404 ? byStatus(404) : (Object.hasOwn(BY_CODE, code) && BY_CODE[code]) || byStatus(status);
+function meaningOf(status: number, code: string): Meaning {
+  // Only in the API's own envelope a 404 is its word; a page of whoever stands between says nothing, least of all that something is gone.
+  if (status === 404) return { code: code === "" ? "unexpected" : "not_found" };
+  return (Object.hasOwn(BY_CODE, code) && BY_CODE[code]) || byStatus(status);
 }
 
-const SHORTAGE: Meaning = { code: "capacity" };
+/** What a code means in some words: `words` are the provider's, and in the names of limits. */
+interface Sentence extends Meaning {
+  readonly native: string;
+  readonly words: RegExp;
+  /** The same in our words, where the provider's are not to be kept. */
+  readonly ours: string;
+  /** What is to be known besides. */
+  readonly note?: string;
+  /** Seconds. */
+  readonly retryAfter?: number;
+}
 
-/** A type that a location does not offer comes as bad input, though another location may have it (S41). */
-const isShortage = (code: string, message: string): boolean =>
-  code === "invalid_input" &&
-  /unsupported location for server type|server location disabled|server type .*deprecated/i.test(message);
+/** Another candidate may have what these lack (S41); of what all need, a project's limit stops. */
+const SENTENCES: readonly Sentence[] = [
+  {
+    native: "invalid_input",
+    words: /unsupported location for server type|server location disabled/i,
+    code: "capacity",
+    ours: "the location does not offer this server type",
+  },
+  {
+    native: "invalid_input",
+    words: /server type .*deprecated/i,
+    code: "capacity",
+    ours: "this server type is no longer sold",
+  },
+  {
+    native: "invalid_input",
+    words: /image disk is bigger than server type disk/i,
+    code: "capacity",
+    ours: "the image does not fit on this server type's disk",
+  },
+  {
+    native: "resource_limit_exceeded",
+    words: /core[ _]limit/i,
+    code: "capacity",
+    ours: "the project's limit of such cores is reached",
+  },
+  {
+    native: "resource_limit_exceeded",
+    words: /\b(server|primary[ _]ip)[ _]limit\b/i,
+    code: "quota",
+    retryable: true,
+    ours: "the project's limit of servers or addresses is reached",
+    note: "; one that was just deleted may still count",
+    retryAfter: 10,
+  },
+];
 
 /** After these a call that changes something may have done so, whatever status they came with. */
 const NO_PROOF: ReadonlySet<DriverErrorCode> = new Set(["unavailable", "timeout", "unexpected"]);
 
+/** What these say may have come after the effect. */
+const OPEN_STATUSES: ReadonlySet<number> = new Set([408, 409, 423, 425, 429, 499]);
+
+/** Whether a code that we do not know is a refusal all the same: the API's own word that it did not do it. */
+const isRefusal = (status: number, code: string): boolean =>
+  code !== "" && !Object.hasOwn(BY_CODE, code) && status >= 400 && status < 500 && !OPEN_STATUSES.has(status);
+
 /** Which field a sentence is about, where nothing else says so: a hint for people, never a ground for a decision. */
 function fieldIn(message: string): string {
+  const [, named] = /\bfield '([a-z_.]{1,32})'/.exec(message) ?? [];
   const text = message.toLowerCase().replaceAll(" ", "_");
-  return ["server_type", "image", "location", "user_data", "name"].find((field) => text.includes(field)) ?? "body";
+  return (
+    named ?? ["server_type", "image", "location", "user_data", "name"].find((field) => text.includes(field)) ?? "body"
+  );
 }
 
 /** Hetzner's fields, as our callers spell them. */
 const OUR_NAMES: Readonly<Record<string, string>> = { location: "region", user_data: "cloud_init" };
 const ourName = (field: string): string => (Object.hasOwn(OUR_NAMES, field) && OUR_NAMES[field]) || field;
 
+/** What is known of the call that was refused. */
+interface Asked {
+  /** Unix milliseconds. */
+  readonly now: number;
+  readonly mutates: boolean;
+  /** Takes out of a text whatever of it was sent as a secret. */
+  readonly hide: (text: string) => string;
+  /** Whether it carried what nobody may quote: then the provider's words are not kept at all. */
+  readonly isSecret: boolean;
+}
+
 /**
- * Turns a refusal of the API into a {@link DriverError}: status, code and message, and none of the `secrets` that we sent,
- * should whoever answers quote them (S148, S149). Absence is a 404 or the code `not_found` (S153).
+ * Turns a refusal of the API into a {@link DriverError}: status, code and message, and none of the secrets that we sent,
+ * should whoever answers quote them (S148, S149). Absence is a 404 or the code `not_found`, in the API's own envelope (S153).
  */
-export function errorFrom(
-  { status, headers }: Response,
-  body: string,
-  { now, mutates, secrets }: { readonly now: number; readonly mutates: boolean; readonly secrets: readonly string[] },
-): DriverError {
-  const { code, message, fields } = parseErrorBody(body);
-  const safe = (text: string): string =>
-    secrets
-      .filter((secret) => secret.length >= SHORTEST_SECRET)
-      .reduce((rest, secret) => rest.replaceAll(secret, "[hidden]"), text)
-      .slice(0, LONGEST_QUOTE);
-  const meaning = isShortage(code, message) ? SHORTAGE : meaningOf(status, code, body);
-  const wait = meaning.code === "rate_limited" ? retryAfterSeconds(headers, now) : plainRetryAfter(headers);
+export function errorFrom({ status, headers }: Response, body: string, asked: Asked): DriverError {
+  const { code, message, fields, limits } = parseErrorBody(body);
+  const safe = (text: string): string => asked.hide(text.slice(0, LONGEST_QUOTE));
+  const words = [message, ...limits].join("; ");
+  const sentence = SENTENCES.find((one) => one.native === code && one.words.test(words));
+  const meaning = sentence ?? meaningOf(status, code);
   const [field = { name: fieldIn(message), messages: [message] }] = fields;
+  const rule = asked.isSecret ? "" : safe(field.messages.join("; "));
+  const wait =
+    sentence?.retryAfter ??
+    (meaning.code === "rate_limited" ? retryAfterSeconds(headers, asked.now) : plainRetryAfter(headers));
   const details: DriverErrorDetails = {
     status,
     retryable: meaning.retryable ?? false,
-    ambiguous: mutates && NO_PROOF.has(meaning.code),
+    ambiguous: asked.mutates && NO_PROOF.has(meaning.code) && !isRefusal(status, code),
     ...(wait === null ? {} : { retryAfter: wait }),
     ...(meaning.code === "invalid_input" || meaning.code === "not_found"
-      ? {
-          problem: {
-            field: ourName(safe(field.name)),
-            rule: safe(field.messages.join("; ")) || "is refused by the provider",
-          },
-        }
+      ? { problem: { field: ourName(asWord(safe(field.name)) || "body"), rule: rule || "is refused by the provider" } }
       : {}),
   };
-  const said = `the provider answered ${status}${code && ` ${safe(code)}`}${message && `: ${safe(message)}`}${trace(headers)}`;
-  return new DriverError(meaning.code, said, details);
+  const quoted = asked.isSecret ? (sentence?.ours ?? "") : safe(message);
+  const named = asWord(safe(code));
+  const said = `the provider answered ${status}${named && ` ${named}`}${quoted && `: ${quoted}`}${sentence?.note ?? ""}`;
+  return new DriverError(meaning.code, said + trace(headers, asked.hide), details);
 }
 
+/** A code or a field's name; empty for what is none. */
+const asWord = (text: string): string => (/^[\w.[\]-]{1,64}$/.test(text) ? text : "");
+
+/** A success that does not show what was asked for: that may have been made all the same. */
+export const aboutAnother = (what: string): DriverError =>
+  new DriverError("unexpected", `the provider's answer is about another ${what}`, { ambiguous: true });
+
 /** What Hetzner's support asks for; empty where an answer has none that can be believed. */
-export function trace(headers: Headers): string {
-  const id = headers.get("X-Correlation-Id") ?? "";
+export function trace(headers: Headers, hide: (text: string) => string): string {
+  const id = hide((headers.get("X-Correlation-Id") ?? "").slice(0, LONGEST_QUOTE));
   return /^[\w-]{1,64}$/.test(id) ? ` (correlation id ${id})` : "";
 }
 
 const LONGEST_QUOTE = 500;
-/** Anything shorter is in ordinary words too, and hiding it there would only garble them. */
-const SHORTEST_SECRET = 8;
 const LONGEST_WAIT_SECONDS = 3600;
 
 /** How long to wait after a 429: its own header, else until the bucket is full again, which is the surest (S152). */

@@ -1,35 +1,57 @@
 import type * as z from "zod";
 import { ANYWHERE, checkFirewall, type FirewallRule } from "../../machine/firewall.ts";
-import { DriverError, invalidInput } from "../driver.ts";
-import type { Firewalls } from "../capabilities.ts";
+import { DriverError, invalidInput, isNotFound } from "../driver.ts";
+import type { Firewalls, ProviderAction } from "../capabilities.ts";
 import { checkId } from "./account.ts";
+import { toAction } from "./actions.ts";
 import type { Client } from "./client.ts";
-import { answerOf, createResources, toResource, type Kind } from "./resources.ts";
-import { anyAnswer, firewall } from "./schema.ts";
+import { createResources, make, type Kind } from "./resources.ts";
+import { actionsAnswer, firewall } from "./schema.ts";
 
 const FIREWALL: Kind<z.infer<typeof firewall>> = {
   plural: "firewalls",
   singular: "firewall",
   shape: firewall,
   machines: ({ applied_to }) => applied_to?.flatMap(({ server }) => (server ? [server.id] : [])) ?? null,
+  selectors: ({ applied_to }) => applied_to?.flatMap(({ label_selector: by }) => (by ? [by.selector] : [])) ?? [],
 };
 
 /** Firewalls of a Hetzner Cloud project (S108-S131). */
 export function createFirewalls(call: Client): Firewalls {
-  /** One action over some machines; what is so already is success, all else surfaces (S123, S126). */
+  /** One order over some targets; what is so already is success, all else surfaces (S123, S126). */
   async function act(
     id: string,
     action: "apply_to_resources" | "remove_from_resources",
     key: "apply_to" | "remove_from",
-    machineIds: readonly string[],
-  ) {
+    targets: readonly unknown[],
+    absence?: "not_found",
+  ): Promise<readonly ProviderAction[]> {
     const path = `/firewalls/${checkId(id, "id")}/actions/${action}`;
-    const body = { [key]: machineIds.map(toTarget) };
-    if (machineIds.length === 0) return;
+    if (targets.length === 0) return [];
+    const order = { method: "POST", path, body: { [key]: targets }, answer: actionsAnswer } as const;
     try {
-      await call({ method: "POST", path, body, answer: anyAnswer });
+      const { actions } = await call(absence === undefined ? order : { ...order, absence });
+      return actions.map((one) => toAction(call, one));
     } catch (error) {
       if (!(error instanceof DriverError) || error.code !== "already_done") throw error;
+      return [];
+    }
+  }
+
+  // The source's trap: this action's list has a name of its own (S125).
+  const removeFrom = (id: string, targets: readonly unknown[]) =>
+    act(id, "remove_from_resources", "remove_from", targets, "not_found");
+
+  async function remove(id: string, machineIds: readonly string[]): Promise<readonly ProviderAction[]> {
+    try {
+      return await removeFrom(id, machineIds.map(toTarget));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      // It is not on a machine that is gone; and of several nothing was done to the others.
+      if (machineIds.length === 1) return [];
+      const each = [];
+      for (const machineId of machineIds) each.push(...(await remove(id, [machineId])));
+      return each;
     }
   }
 
@@ -45,16 +67,18 @@ export function createFirewalls(call: Client): Firewalls {
         rules: rules.map(toRule),
         ...(machineIds.length === 0 ? {} : { apply_to: machineIds.map(toTarget) }),
       };
-      return toResource(FIREWALL, await call({ method: "POST", path: "/firewalls", body, answer: answerOf(FIREWALL) }));
+      return make(call, FIREWALL, body);
     },
 
-    apply: (id, machineIds) => act(id, "apply_to_resources", "apply_to", machineIds),
-    // The source's trap: this action's list has a name of its own (S125).
-    remove: (id, machineIds) => act(id, "remove_from_resources", "remove_from", machineIds),
+    apply: (id, machineIds) => act(id, "apply_to_resources", "apply_to", machineIds.map(toTarget)),
+    remove,
+    removeSelectors: (id, selectors) => removeFrom(id, selectors.map(toSelector)),
   };
 }
 
 const toTarget = (machineId: string) => ({ type: "server", server: { id: Number(checkId(machineId)) } });
+
+const toSelector = (selector: string) => ({ type: "label_selector", label_selector: { selector } });
 
 /** A rule as the API wants it: the addresses of its own side alone, anywhere by default, no port for icmp (S109-S113). */
 function toRule({ direction, protocol, port, ranges }: FirewallRule) {

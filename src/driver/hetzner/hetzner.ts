@@ -6,10 +6,11 @@ import { LABEL, uidIn } from "../../machine/labels.ts";
 import type { Machine } from "../../machine/machine.ts";
 import { checkSpec, type MachineSpec } from "../../machine/spec.ts";
 import { DriverError, invalidInput, isNotFound, type Driver } from "../driver.ts";
-import { askPricing, checkId, openClient, type HetznerOptions } from "./account.ts";
+import { askPricing, checkId, type HetznerOptions } from "./account.ts";
+import { createClient } from "./client.ts";
+import { aboutAnother } from "./errors.ts";
 import { findServer, listServers } from "./list.ts";
 import { priceAt, toMachine } from "./machine.ts";
-import { checkReserve } from "./rate-limit.ts";
 import { anyAnswer, serverAnswer, type Server } from "./schema.ts";
 
 /** `POST /servers` ends by then, so that the outcome can still be recorded within the 30 s that a Worker is left. */
@@ -20,7 +21,7 @@ const SIDE_CALL_TIMEOUT_MS = 5_000;
 /** A {@link Driver} for one Hetzner Cloud project. */
 export function createHetznerDriver(options: HetznerOptions): Driver {
   const account = options.account ?? {};
-  const call = openClient(options, account);
+  const call = createClient(options, account);
   const read = (server: Server): Machine => toMachine(server, options.now(), account.currency === "EUR");
 
   /** Prices in an answer carry no currency. Without it they stay unknown, which costs a limit its precision, not a machine. */
@@ -68,7 +69,6 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
       const checked = checkSpec(spec);
       if (!checked.ok) throw invalidInput(checked.problem);
       const body = createBody(spec);
-      checkReserve(account.rate, options.now());
       await learnCurrency();
       try {
         const request = {
@@ -82,8 +82,8 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
           answer: serverAnswer,
         } as const;
         const made = read((await call(request)).server);
-        if (!contradicts(made, spec)) return made;
-        throw new DriverError("unexpected", "the provider's answer is about another machine", { ambiguous: true });
+        if (isAbout(made, spec)) return made;
+        throw aboutAnother("machine");
       } catch (error) {
         if (!(error instanceof DriverError) || (error.code !== "name_taken" && !error.ambiguous)) throw error;
         return resolve(spec, error);
@@ -117,9 +117,11 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
   };
 }
 
-/** Whether an answer is plainly about another machine than the one that was asked for. */
-const contradicts = ({ name, labels }: Machine, spec: MachineSpec): boolean =>
-  (name !== "" && name !== spec.name) || (uidIn(labels) !== "" && uidIn(labels) !== uidIn(spec.labels));
+/** Whether an answer is about the machine that was asked for: by its uid, and by its name where that can be read. */
+const isAbout = ({ name, labels }: Machine, spec: MachineSpec): boolean =>
+  uidIn(spec.labels) === ""
+    ? name === spec.name
+    : uidIn(labels) === uidIn(spec.labels) && (name === "" || name === spec.name);
 
 /** Whether a machine that was found, not made, is the spec's: only its labels can tell (P24). */
 const isOfSpec = ({ labels }: Machine, spec: MachineSpec): boolean =>

@@ -2,35 +2,46 @@ import { creationTime } from "../../machine/age.ts";
 import type { Machine } from "../../machine/machine.ts";
 import type { Selector } from "../../machine/selector.ts";
 import { DriverError, type ListOptions } from "../driver.ts";
-import type { InventoryPage } from "../capabilities.ts";
+import type { InventoryPage, PageOptions } from "../capabilities.ts";
 import type { Client } from "./client.ts";
+import { isEmpty, MAX_PAGES, PER_PAGE, readPages, type Page, type Reading } from "./paging.ts";
 import { parseServer, serverPage, type Server } from "./schema.ts";
 import { toLabelSelector } from "./selector.ts";
 
-const PER_PAGE = 50;
-const MAX_PAGES = 1000;
+/** So many pages are read to find where a list ends that does not tell it; 2,000 machines. */
+const LONGEST_WALK = 40;
 
-/** One page as it was read. */
-interface Page {
-  readonly machines: readonly Machine[];
-  /** So many of its entries could not be read. */
-  readonly unreadable: number;
-  readonly next: number | null;
-  readonly last: number | null;
-}
+type ReadPage = (number: number) => Promise<Page<Machine>>;
 
 /** Reads pages of one selection, sorted. */
-function pagesOf(call: Client, read: (server: Server) => Machine, selector: Selector, sort: string) {
+function pagesOf(
+  call: Client,
+  read: (server: Server) => Machine,
+  selector: Selector,
+  sort: readonly string[],
+): ReadPage {
   const labelSelector = toLabelSelector(selector);
   const filter = labelSelector === "" ? "" : `label_selector=${encodeURIComponent(labelSelector)}&`;
-  return async (page: number): Promise<Page> => {
-    const path = `/servers?${filter}sort=${sort}&page=${page}&per_page=${PER_PAGE}`;
+  const order = sort.map((by) => `sort=${by}&`).join("");
+  return async (page) => {
+    const path = `/servers?${filter}${order}page=${page}&per_page=${PER_PAGE}`;
     const { servers, meta } = await call({ method: "GET", path, answer: serverPage });
     const readable = servers.map(parseServer).filter((server) => server !== null);
-    const { next_page: next, last_page: last } = meta.pagination;
-    return { machines: readable.map(read), unreadable: servers.length - readable.length, next, last };
+    return {
+      items: readable.map(read),
+      unreadable: servers.length - readable.length,
+      pagination: meta.pagination,
+    };
   };
 }
+
+/** How servers are read. Their ids are numbers here, and nowhere else. */
+const reading = (isById: boolean, maxPages: number): Reading<Machine> => ({
+  what: "servers",
+  idOf: ({ providerId }) => Number(providerId),
+  isById,
+  maxPages,
+});
 
 /** The server of that name, which is unique in a project; null where there is none. */
 export async function findServer(
@@ -38,35 +49,56 @@ export async function findServer(
   read: (server: Server) => Machine,
   name: string,
 ): Promise<Machine | null> {
-  const { servers } = await call({
-    method: "GET",
-    path: `/servers?name=${encodeURIComponent(name)}`,
-    answer: serverPage,
-  });
-  const found = servers.map(parseServer).find((server) => server?.name === name);
-  return found ? read(found) : null;
+  const path = `/servers?name=${encodeURIComponent(name)}`;
+  const { servers, meta } = await call({ method: "GET", path, answer: serverPage });
+  const shown = servers.map(parseServer);
+  const found = shown.find((server) => server?.name === name);
+  if (found) return read(found);
+  // What cannot be read may be it.
+  if (!shown.includes(null) && meta.pagination.next_page === null) return null;
+  throw new DriverError("unexpected", "the provider's answer does not tell whether there is a machine of that name");
 }
 
-/** One page of the inventory, by ascending id. Counted from 1; null asks for the last one. */
+/**
+ * One page of the inventory, by ascending id. Counted from 1; null asks for the last one. Throws `unexpected` where that is not found
+ * within `maxPages`.
+ */
 export async function listServerPage(
   call: Client,
   read: (server: Server) => Machine,
   selector: Selector,
   number: number | null,
+  { maxPages = LONGEST_WALK }: PageOptions = {},
 ): Promise<InventoryPage> {
-  const pageAt = pagesOf(call, read, selector, "id:asc");
-  const first = await pageAt(number ?? 1);
-  const last = number ?? lastOf(first);
-  const { machines, unreadable } = number === null && last > 1 ? await pageAt(last) : first;
-  return { machines, number: last, isWhole: unreadable === 0 && machines.every((one) => one.hasLabels) };
+  const pageAt = pagesOf(call, read, selector, ["id:asc"]);
+  const page = await pageAt(number ?? 1);
+  if (number !== null || page.pagination.next_page === null) return toInventory(number ?? 1, page);
+  const { page: last, number: end } = await findLast(pageAt, page, page.pagination.next_page, maxPages);
+  return toInventory(end, last);
 }
 
-/** Where a list ends, told by its first page: with no page after it, here; else where it says, if that can be. */
-function lastOf({ next, last }: Page): number {
-  if (next === null && (last ?? 1) <= 1) return 1;
-  if (next === null || last === null || last < next || last > MAX_PAGES)
-    throw new DriverError("unexpected", `the provider's list does not say where it ends: ${last} after ${next}`);
-  return last;
+/** The last page: where the first one says that it is, if that can be believed, and on from there while there is a next one. */
+async function findLast(pageAt: ReadPage, first: Page<Machine>, second: number, maxPages: number) {
+  const told = first.pagination.last_page ?? second;
+  let number = told >= second && told <= MAX_PAGES ? told : second;
+  let page = await pageAt(number);
+  // Behind the end there is nothing: the list is shorter than it says.
+  if (number > second && isEmpty(page)) page = await pageAt((number = second));
+  for (let read = 1; ; read++) {
+    const next = page.pagination.next_page;
+    if (next !== number + 1 || isEmpty(page)) return { page, number };
+    if (read >= maxPages)
+      throw new DriverError("unexpected", `the provider's list does not say where it ends: there is a page ${next}`);
+    page = await pageAt((number = next));
+  }
+}
+
+/** A page in our words; it is whole where nothing in it is doubtful. */
+function toInventory(number: number, page: Page<Machine>): InventoryPage {
+  const pages = readPages(reading(true, Infinity));
+  pages.take(number, page);
+  const isWhole = pages.isWhole() && pages.items.every((one) => one.hasLabels);
+  return { machines: pages.items, number, isWhole };
 }
 
 /** `list` of the contract: every page that is asked for, or an error with what was read as `partial` (S75-S77). */
@@ -74,39 +106,36 @@ export async function listServers(
   call: Client,
   read: (server: Server) => Machine,
   selector: Selector,
-  { olderThan, enough = Infinity }: ListOptions = {},
+  { olderThan, enough = Infinity, maxPages = Infinity }: ListOptions = {},
 ): Promise<readonly Machine[]> {
-  const pageAt = pagesOf(call, read, selector, olderThan === undefined ? "id:asc" : "created:asc");
+  const isById = olderThan === undefined;
+  // Those of one moment in one order, or a page may show again what the one before has shown.
+  const pageAt = pagesOf(call, read, selector, isById ? ["id:asc"] : ["created:asc", "id:asc"]);
   if (Object.values(selector).some((wanted) => wanted.length === 0 && typeof wanted !== "string")) return [];
-  const machines: Machine[] = [];
-  let unreadable = 0;
+  const pages = readPages(reading(isById, maxPages));
   let inOrder = true;
   let last = -Infinity;
   try {
     for (let page = 1; ;) {
       const shown = await pageAt(page);
-      unreadable += shown.unreadable;
       let youngest: number | null = null;
-      for (const machine of shown.machines) {
-        machines.push(machine);
+      for (const machine of shown.items) {
         youngest = creationTime(machine);
         if (youngest !== null && youngest < last) inOrder = false;
         last = youngest ?? last;
       }
-      const { next } = shown;
-      if (next === null) break;
-      if (next <= page || next > MAX_PAGES)
-        throw new DriverError("unexpected", `the provider's list does not end: page ${page} is followed by ${next}`);
       const isPast = inOrder && youngest !== null && olderThan !== undefined && youngest > olderThan;
-      const isEnough = machines.length + unreadable >= enough;
-      if (isPast || (isEnough && olderThan !== undefined)) break;
+      pages.take(page, shown);
+      const isEnough = pages.size() >= enough;
+      if (isPast) break;
+      const next = pages.next();
+      if (next === null || (isEnough && olderThan !== undefined)) break;
       if (isEnough) throw new DriverError("unexpected", `the provider lists more than the ${enough} that can be meant`);
       page = next;
     }
-    if (unreadable > 0)
-      throw new DriverError("unexpected", `${unreadable} entries of the provider's list cannot be read`);
+    pages.check();
   } catch (error) {
-    throw error instanceof DriverError ? error.with({ partial: machines }) : error;
+    throw error instanceof DriverError ? error.with({ partial: pages.items }) : error;
   }
-  return machines;
+  return pages.items;
 }

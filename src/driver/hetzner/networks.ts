@@ -6,9 +6,10 @@ import type { Resource } from "../../machine/resource.ts";
 import { DriverError, invalidInput, looking } from "../driver.ts";
 import type { Networks } from "../capabilities.ts";
 import { checkId } from "./account.ts";
+import { toAction } from "./actions.ts";
 import type { Client } from "./client.ts";
-import { answerOf, createResources, listAll, toResource, type Kind } from "./resources.ts";
-import { anyAnswer, location, network } from "./schema.ts";
+import { answerOf, createResources, listAll, make, type Kind } from "./resources.ts";
+import { actionAnswer, location, network } from "./schema.ts";
 
 const NETWORK: Kind<z.infer<typeof network>> = {
   plural: "networks",
@@ -18,7 +19,7 @@ const NETWORK: Kind<z.infer<typeof network>> = {
 };
 const answer = answerOf(NETWORK);
 
-/** Private networks of a Hetzner Cloud project (S132-S144). Their names are not unique: a uid label is what tells them apart. */
+/** Private networks of a Hetzner Cloud project (S132-S144). Their names are unique, but whose one is only its uid label tells. */
 export function createNetworks(call: Client): Networks {
   const resources = createResources(call, NETWORK);
 
@@ -26,8 +27,8 @@ export function createNetworks(call: Client): Networks {
   async function made(labels: Labels): Promise<Resource | null> {
     const uid = uidIn(labels);
     if (uid === "") return null;
-    const [found] = await resources.list({ [LABEL.uid]: uid });
-    return found ?? null;
+    // Not trusted to have selected (S80).
+    return (await resources.list({ [LABEL.uid]: uid })).find((one) => uidIn(one.labels) === uid) ?? null;
   }
 
   /** A region's network zone, from the provider's own list and from no table of ours (S134). */
@@ -48,9 +49,9 @@ export function createNetworks(call: Client): Networks {
       const subnet = { type: "cloud", ip_range: ipRange, network_zone: await zoneOf(region) };
       const body = { name, ip_range: ipRange, labels, subnets: [subnet] };
       try {
-        return toResource(NETWORK, await call({ method: "POST", path: "/networks", body, answer }));
+        return await make(call, NETWORK, body);
       } catch (error) {
-        if (!(error instanceof DriverError) || !error.ambiguous) throw error;
+        if (!(error instanceof DriverError) || (error.code !== "name_taken" && !error.ambiguous)) throw error;
         const after = await looking(error, () => made(labels));
         if (after === null) throw error;
         return after;
@@ -60,10 +61,13 @@ export function createNetworks(call: Client): Networks {
     async attach(id, machineId) {
       const path = `/servers/${checkId(machineId)}/actions/attach_to_network`;
       try {
-        await call({ method: "POST", path, body: { network: Number(checkId(id, "id")) }, answer: anyAnswer });
+        const body = { network: Number(checkId(id, "id")) };
+        const { action } = await call({ method: "POST", path, body, answer: actionAnswer });
+        return [toAction(call, action)];
       } catch (error) {
         // This one alone: all other refusals mean that it is not attached (S138).
         if (!(error instanceof DriverError) || error.code !== "already_done") throw error;
+        return [];
       }
     },
 
@@ -73,9 +77,12 @@ export function createNetworks(call: Client): Networks {
       const route = checkRoute(shown.ip_range, destination, gateway);
       if (!route.ok) throw invalidInput(route.problem);
       const there = shown.routes.find((one) => one.destination === destination);
-      if (there?.gateway === gateway) return;
-      if (there) throw new DriverError("conflict", `the network has a route to ${destination} over ${there.gateway}`);
-      await call({ method: "POST", path: `${path}/actions/add_route`, body: route.value, answer: anyAnswer });
+      if (there?.gateway === gateway) return [];
+      if (there)
+        throw new DriverError("conflict", call.hide(`the network has a route to ${destination} over ${there.gateway}`));
+      const order = { method: "POST", path: `${path}/actions/add_route`, body: route.value } as const;
+      const { action } = await call({ ...order, answer: actionAnswer });
+      return [toAction(call, action)];
     },
   };
 }

@@ -8,7 +8,7 @@ export interface Rate {
   readonly at: number;
 }
 
-/** The share of the budget that creates leave to deletes: an expired machine must die though everybody is creating. */
+/** The share of the budget that requests leave to deletes and sweeps: an expired machine must die though everybody is asking. */
 const RESERVED_SHARE = 0.1;
 const HOUR_SECONDS = 3600;
 
@@ -29,7 +29,7 @@ function missingCalls(rate: Rate, now: number): number {
   return rate.limit * RESERVED_SHARE - Math.min(rate.limit, rate.remaining + refilled);
 }
 
-/** Whether more is left than the reserve for deletes; also where nothing is known. */
+/** Whether more is left than the reserve; also where nothing is known. */
 export const hasReserve = (rate: Rate | undefined, now: number): boolean =>
   rate === undefined || missingCalls(rate, now) <= 0;
 

@@ -2,48 +2,48 @@ import * as z from "zod";
 import { DriverError, isNotFound } from "../driver.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
+import { aboutAnother } from "./errors.ts";
+import { MAX_PAGES, meta, PER_PAGE, readPages, type Page } from "./paging.ts";
 import { anyAnswer } from "./schema.ts";
 import { toLabelSelector } from "./selector.ts";
 import { parseTimestamp } from "../../machine/age.ts";
+import { uidIn } from "../../machine/labels.ts";
+import type { Labels } from "../../machine/machine.ts";
 import type { Resource } from "../../machine/resource.ts";
-import type { Resources } from "../capabilities.ts";
-
-const PER_PAGE = 50;
-const MAX_PAGES = 200;
+import type { PageOptions, Resources } from "../capabilities.ts";
 
 export type Plural = "ssh_keys" | "firewalls" | "networks" | "server_types" | "locations";
 
-const page = z.looseObject({ meta: z.object({ pagination: z.object({ next_page: z.int().nullable() }) }) });
+const page = z.looseObject({ meta });
+
+/** In which order what is made meanwhile comes last. Not every list can be sorted. */
+const BY_ID = "id:asc";
 
 /** Every resource of a kind that a query selects: all pages, or an error (S93, S106, S131, S144). */
-export async function listAll<T>(
+export async function listAll<T extends { readonly id?: number | undefined }>(
   call: Client,
   plural: Plural,
   item: z.ZodType<T>,
   query: Readonly<Record<string, string>> = {},
-): Promise<T[]> {
-  const items = z.array(item);
-  const answer = page.transform((read, context) => {
-    const parsed = items.safeParse(read[plural]);
+  { maxPages = MAX_PAGES }: PageOptions = {},
+): Promise<readonly T[]> {
+  const entries = z.array(item);
+  const answer = page.transform((read, context): Page<T> => {
+    const parsed = entries.safeParse(read[plural]);
     if (!parsed.success) context.addIssue({ code: "custom", path: [plural], message: "cannot be read" });
-    return { items: parsed.data ?? [], next: read.meta.pagination.next_page };
+    return { items: parsed.data ?? [], unreadable: 0, pagination: read.meta.pagination };
   });
   const filter = Object.entries(query)
     .map(([key, value]) => `${key}=${encodeURIComponent(value)}&`)
     .join("");
-  const found: T[] = [];
-  for (let number = 1; ;) {
+  const isById = query["sort"] === BY_ID;
+  const pages = readPages<T>({ what: plural, idOf: ({ id }) => id ?? null, isById, maxPages });
+  for (let number: number | null = 1; number !== null; number = pages.next()) {
     const path = `/${plural}?${filter}page=${number}&per_page=${PER_PAGE}`;
-    const { items: more, next } = await call({ method: "GET", path, answer });
-    found.push(...more);
-    if (next === null) return found;
-    if (next <= number || next > MAX_PAGES)
-      throw new DriverError(
-        "unexpected",
-        `the provider's list of ${plural} does not end: ${number} is followed by ${next}`,
-      );
-    number = next;
+    pages.take(number, await call({ method: "GET", path, answer }));
   }
+  pages.check();
+  return pages.items;
 }
 
 /** What every kind has, as the API shows it. */
@@ -61,16 +61,19 @@ export interface Kind<T extends Shown> {
   /** What it consists of, where that makes it what it is. */
   readonly material?: (shown: T) => string | null;
   readonly machines: (shown: T) => readonly number[] | null;
+  /** The label selectors that it is applied to, where a kind can be. */
+  readonly selectors?: (shown: T) => readonly string[];
 }
 
 /** A resource in our words. */
-export const toResource = <T extends Shown>({ machines, material }: Kind<T>, shown: T): Resource => ({
+export const toResource = <T extends Shown>({ machines, material, selectors }: Kind<T>, shown: T): Resource => ({
   id: String(shown.id),
   labels: shown.labels ?? {},
   hasLabels: shown.labels !== undefined && shown.labels !== null,
   createdAt: parseTimestamp(shown.created),
   machineIds: machines(shown)?.map(String) ?? null,
   material: material?.(shown) ?? null,
+  selectors: selectors?.(shown) ?? [],
 });
 
 /** The answer that shows one of a kind. */
@@ -82,13 +85,30 @@ export const answerOf = <T extends Shown>({ singular, shape }: Kind<T>): z.ZodTy
     return z.NEVER;
   });
 
+/**
+ * Makes one. An answer that does not carry the uid that was sent may mean that it was made all the same: it is an ambiguous error, and
+ * no id is taken from it.
+ */
+export async function make<T extends Shown>(
+  call: Client,
+  kind: Kind<T>,
+  body: { readonly labels: Labels },
+  isIt: (made: Resource) => boolean = () => true,
+): Promise<Resource> {
+  const made = toResource(kind, await call({ method: "POST", path: `/${kind.plural}`, body, answer: answerOf(kind) }));
+  const uid = uidIn(body.labels);
+  if ((uid === "" || uidIn(made.labels) === uid) && isIt(made)) return made;
+  throw aboutAnother(kind.singular);
+}
+
 /** What can be done with every kind. */
 export function createResources<T extends Shown>(call: Client, kind: Kind<T>): Resources {
   const pathOf = (id: string): string => `/${kind.plural}/${checkId(id, "id")}`;
   return {
-    async list(selector) {
+    async list(selector, options) {
       const label_selector = toLabelSelector(selector);
-      const found = await listAll(call, kind.plural, kind.shape, label_selector === "" ? {} : { label_selector });
+      const query = { ...(label_selector === "" ? {} : { label_selector }), sort: BY_ID };
+      const found = await listAll(call, kind.plural, kind.shape, query, options);
       return found.map((shown) => toResource(kind, shown));
     },
 

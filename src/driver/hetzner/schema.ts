@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { meta } from "./paging.ts";
 
 /**
  * What we read of the Hetzner API (its document of November 2026). Unknown fields pass; a field that is missing or odd
@@ -66,12 +67,7 @@ export type Server = z.infer<typeof server>;
 export const serverAnswer = z.object({ server });
 
 /** One page of `GET /servers`. Items are parsed one by one, so that one of them cannot hide the others. */
-export const serverPage = z.object({
-  servers: z.array(z.unknown()),
-  meta: z.object({
-    pagination: z.object({ next_page: z.int().nullable(), last_page: z.int().positive().nullable().catch(null) }),
-  }),
-});
+export const serverPage = z.object({ servers: z.array(z.unknown()), meta });
 export const parseServer = (item: unknown): Server | null => server.safeParse(item).data ?? null;
 
 /** `GET /pricing`: the currency is the project owner's and need not be EUR (S68). */
@@ -85,8 +81,23 @@ export const pricingAnswer = z.object({
 /** `DELETE`: an action, or nothing; a 2xx is all that counts (S48, S156). */
 export const anyAnswer = z.unknown();
 
+const action = z.object({
+  id,
+  command: text,
+  status: text,
+  error: z.object({ code: text, message: text }).nullable().catch(null),
+});
+export type Action = z.infer<typeof action>;
+
+/** `GET /actions/{id}`, and what most orders answer. */
+export const actionAnswer = z.object({ action });
+
+/** What a firewall's actions answer, and the list of a server's. */
+export const actionsAnswer = z.object({ actions: z.array(action) });
+
 /** A server type. `locations[]` says what is offered where; a price entry alone says nothing (S87, S90). */
 export const serverType = z.object({
+  id: id.optional().catch(undefined),
   name: z.string(),
   architecture: text,
   cores: z.number().catch(0),
@@ -112,10 +123,18 @@ const resource = z.object({ id, labels: labels.optional(), created: z.unknown().
 /** An SSH key, as far as it matters. */
 export const sshKey = resource.extend({ name: z.string(), public_key: z.string() });
 
-/** A firewall, as far as it matters. What it is applied to by a label is no server of its own, and the provider's to refuse. */
+/** A firewall, as far as it matters. It is applied to servers, and to whatever a label selector selects. */
 export const firewall = resource.extend({
   applied_to: z
-    .array(z.object({ server: z.object({ id }).optional() }))
+    .array(
+      z
+        .object({
+          server: z.object({ id }).optional(),
+          label_selector: z.object({ selector: z.string() }).optional(),
+        })
+        // What is neither is not nothing.
+        .refine(({ server: one, label_selector }) => one !== undefined || label_selector !== undefined),
+    )
     .nullable()
     .catch(null),
 });
@@ -129,15 +148,27 @@ export const network = resource.extend({
   load_balancers: z.array(id).nullable().optional().catch(null),
 });
 
+const image = z.object({ id, type: text, labels: labels.optional() });
+export type Image = z.infer<typeof image>;
+
+/** `GET /images/{id}`. */
+export const imageAnswer = z.object({ image });
+
+/** `GET /images`. */
+export const imagesAnswer = z.object({ images: z.array(image) });
+
 /** A location, as far as it matters. */
-export const location = z.object({ name: z.string(), network_zone: z.string() });
+export const location = z.object({ id: id.optional().catch(undefined), name: z.string(), network_zone: z.string() });
 
 const errorBody = z.object({
   error: z.object({
     code: text,
     message: text,
     details: z
-      .object({ fields: z.array(z.object({ name: z.string(), messages: z.array(z.string()).catch([]) })).catch([]) })
+      .object({
+        fields: z.array(z.object({ name: z.string(), messages: z.array(z.string()).catch([]) })).catch([]),
+        limits: z.array(z.object({ name: text })).catch([]),
+      })
       .nullable()
       .catch(null),
   }),
@@ -150,6 +181,7 @@ export function parseErrorBody(body: string) {
     code: parsed?.code ?? "",
     message: parsed?.message ?? "",
     fields: parsed?.details?.fields ?? [],
+    limits: (parsed?.details?.limits ?? []).map(({ name }) => name),
   };
 }
 

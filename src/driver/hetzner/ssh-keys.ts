@@ -5,7 +5,7 @@ import { fingerprintOf, parsePublicKey, type PublicKey } from "../../machine/ssh
 import { DriverError, invalidInput, looking } from "../driver.ts";
 import type { SshKeys } from "../capabilities.ts";
 import type { Client } from "./client.ts";
-import { answerOf, createResources, listAll, toResource, type Kind } from "./resources.ts";
+import { createResources, listAll, make, toResource, type Kind } from "./resources.ts";
 import { sshKey } from "./schema.ts";
 
 type Key = z.infer<typeof sshKey>;
@@ -24,13 +24,14 @@ const SSH_KEY: Kind<Key> = {
 export function createSshKeys(call: Client): SshKeys {
   /** After a refusal for name or bytes, or no clear answer: which key is it that is there? */
   async function find(name: string, key: PublicKey, labels: Labels) {
-    const [same] = await listAll(call, "ssh_keys", sshKey, { fingerprint: await fingerprintOf(key) });
-    if (same && isMaterial(same, key)) {
+    const alike = await listAll(call, "ssh_keys", sshKey, { fingerprint: await fingerprintOf(key) });
+    const same = alike.find((one) => isMaterial(one, key));
+    if (same) {
       const isOwn = uidIn(labels) !== "" && uidIn(same.labels ?? {}) === uidIn(labels);
       return { key: toResource(SSH_KEY, same), reused: !isOwn };
     }
-    const [named] = await listAll(call, "ssh_keys", sshKey, { name });
-    return named?.name === name ? "another" : null;
+    const namesakes = await listAll(call, "ssh_keys", sshKey, { name });
+    return namesakes.some((one) => one.name === name) ? "another" : null;
   }
 
   return {
@@ -41,8 +42,8 @@ export function createSshKeys(call: Client): SshKeys {
       if (!key.ok) throw invalidInput(key.problem);
       try {
         const body = { name, public_key: publicKey.trim(), labels };
-        const made = await call({ method: "POST", path: "/ssh_keys", body, answer: answerOf(SSH_KEY) });
-        return { key: toResource(SSH_KEY, made), reused: false };
+        const made = await make(call, SSH_KEY, body, ({ material }) => material === key.value.material);
+        return { key: made, reused: false };
       } catch (error) {
         if (!(error instanceof DriverError) || (error.code !== "name_taken" && !error.ambiguous)) throw error;
         const found = await looking(error, () => find(name, key.value, labels));

@@ -22,7 +22,8 @@ export interface Sent {
 type Answer = (sent: Sent) => Response | Promise<Response>;
 type Options = Partial<Omit<HetznerOptions, "fetch">>;
 
-const read = (input: string, init: RequestInit): Sent => {
+/** A request as a test looks at it. */
+export const read = (input: string, init: RequestInit): Sent => {
   const url = new URL(input);
   const body: unknown = typeof init.body === "string" ? JSON.parse(init.body) : undefined;
   const headers = new Headers(init.headers);
@@ -87,7 +88,7 @@ export const serverJson = (over: Record<string, unknown> = {}) => ({
 });
 
 export const pageOf = (servers: readonly unknown[], next_page: unknown = null): Response =>
-  Response.json({ servers, meta: { pagination: { page: 1, next_page } } });
+  Response.json({ servers, meta: { pagination: { next_page } } });
 
 /** A driver that finds just this server. */
 export const openWith = (over: Record<string, unknown>, options: Options = {}) =>

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { failureOf, spec } from "../contract/cloud.ts";
 import { openCanned, openWith, pageOf, serverJson, TOKEN, type Sent } from "./bench.ts";
 
-const server = () => Response.json({ server: serverJson() });
+const server = () => Response.json({ server: serverJson({ labels: spec().labels }) });
 
 /** Never answers; gives up when its caller does, as a real fetch. */
 const silence = ({ init }: Sent): Promise<Response> =>

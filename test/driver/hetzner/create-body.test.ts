@@ -7,7 +7,9 @@ import { openCanned, openSimulated, pageOf, serverJson } from "./bench.ts";
 
 /** The body of the one `POST /servers` that a create sends. */
 async function bodyOf(over: Partial<MachineSpec> = {}): Promise<unknown> {
-  const { driver, sent } = openCanned(() => Response.json({ server: serverJson() }, { status: 201 }));
+  const { driver, sent } = openCanned(() =>
+    Response.json({ server: serverJson({ labels: spec().labels }) }, { status: 201 }),
+  );
   await driver.create(spec(over));
   expect(sent.map(({ method, path }) => `${method} ${path}`)).toEqual(["POST /servers"]);
   return sent[0]?.body;
@@ -120,7 +122,7 @@ describe("the body of a create", () => {
       name: "ci-1",
       status: "initializing",
       hasLabels: true,
-      labels: { team: "b" },
+      labels: { ...spec().labels, team: "b" },
       private_net: [{ ip: "10.0.0.5" }],
       server_type: {
         name: "cax11",
@@ -134,7 +136,7 @@ describe("the body of a create", () => {
       providerId: "77",
       name: "ci-1",
       status: "creating",
-      labels: { team: "b" },
+      labels: { ...spec().labels, team: "b" },
       hasLabels: true,
       arch: "arm64",
       serverType: "cax11",

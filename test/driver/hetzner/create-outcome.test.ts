@@ -79,11 +79,17 @@ describe("a create whose answer is lost", () => {
   });
 });
 
-describe("a create whose answer is about another machine", () => {
-  it.each([
-    ["name", { name: "somebody-else" }],
-    ["uid", { labels: { [LABEL.uid]: OTHER_UID } }],
-  ])("by its %s is not believed: the name is looked up", async (_what, over) => {
+describe("a create whose answer is not about the machine that was asked for", () => {
+  const answers: [string, Record<string, unknown>][] = [
+    ["of another name", { ...mine, name: "somebody-else" }],
+    ["of another uid", { labels: { [LABEL.uid]: OTHER_UID } }],
+    ["without our uid", { labels: { team: "a" } }],
+    ["without any label", { labels: {} }],
+    ["whose labels are null", { labels: null }],
+    ["whose labels are missing", { labels: undefined }],
+  ];
+
+  it.each(answers)("is not believed %s: the name is looked up", async (_what, over) => {
     const { driver, sent } = openCanned(({ method }) =>
       method === "POST"
         ? Response.json({ server: serverJson({ id: 777, ...over }) }, { status: 201 })
@@ -91,6 +97,23 @@ describe("a create whose answer is about another machine", () => {
     );
     expect((await driver.create(spec())).providerId).toBe("42");
     expect(sent.map(({ method }) => method)).toEqual(["POST", "GET"]);
+  });
+
+  it.each(answers)("leaves the outcome open %s, where the name finds nothing", async (_what, over) => {
+    const { driver } = openCanned(({ method }) =>
+      method === "POST" ? Response.json({ server: serverJson({ id: 777, ...over }) }, { status: 201 }) : pageOf([]),
+    );
+    expect(await failureOf(driver.create(spec()))).toMatchObject({ code: "unexpected", ambiguous: true });
+  });
+
+  it("goes by the name alone where the spec has no uid", async () => {
+    const answering = (name: string) =>
+      openCanned(({ method }) =>
+        method === "POST" ? Response.json({ server: serverJson({ name }) }, { status: 201 }) : pageOf([]),
+      ).driver;
+    expect((await answering("ci-1").create(spec({ labels: {} }))).providerId).toBe("42");
+    for (const name of ["another", ""])
+      expect((await failureOf(answering(name).create(spec({ labels: {} })))).ambiguous).toBe(true);
   });
 });
 

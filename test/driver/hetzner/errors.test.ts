@@ -18,7 +18,8 @@ describe("what a refusal means", () => {
     [412, "resource_unavailable", "capacity", false],
     [422, "placement_error", "capacity", false],
     [403, "resource_limit_exceeded", "quota", false],
-    [403, "dedicated_core_limit", "quota", false],
+    [403, "dedicated_core_limit", "capacity", false],
+    [422, "private_net_only_server", "conflict", true],
     [423, "protected", "protected", false],
     [423, "locked", "locked", true],
     [422, "resource_in_use", "in_use", true],
@@ -54,33 +55,46 @@ describe("what a refusal means", () => {
     ["a 404 in the envelope", () => refusal(404, "not_found")],
     ["a 404 with a code that means something else elsewhere", () => refusal(404, "conflict")],
     ["a 404 of another code", () => refusal(404, "invented_tomorrow")],
-    ["a 404 without a body", () => new Response(null, { status: 404 })],
-    ["a 404 with a body that is no envelope", () => Response.json({ message: "no" }, { status: 404 })],
     ["the code under another status", () => refusal(400, "not_found")],
   ])("S153: %s is absence", async (_, answer) => {
     expect((await getting(answer)).code).toBe("not_found");
     await expect(openCanned(answer).driver.destroy("42")).resolves.toBeUndefined();
   });
 
-  it("P41: a 404 page that is no JSON is not the API's word, and no absence", async () => {
-    const page = () => new Response("<h1>Not Found</h1>", { status: 404 });
-    expect((await getting(page)).code).toBe("unexpected");
-    expect((await failureOf(openCanned(page).driver.destroy("42"))).code).toBe("unexpected");
+  it.each([
+    ["a page", () => new Response("<h1>Not Found</h1>", { status: 404 })],
+    ["no body", () => new Response(null, { status: 404 })],
+    ["white space", () => new Response(" ", { status: 404 })],
+    ["JSON that is no envelope", () => Response.json({ message: "no" }, { status: 404 })],
+    ["an envelope without a code", () => Response.json({ error: { message: "not found" } }, { status: 404 })],
+  ])("P41: a 404 with %s is not the API's word, and no absence", async (_, answer) => {
+    expect((await getting(answer)).code).toBe("unexpected");
+    expect((await failureOf(openCanned(answer).driver.destroy("42"))).code).toBe("unexpected");
   });
 
-  it.each([
+  it.each<[number, string]>([
     [408, ""],
     [302, ""],
     [400, "timeout"],
     [409, "server_error"],
     [423, "maintenance"],
     [424, "service_error"],
-    [418, "invented_tomorrow"],
+    [418, ""],
+    ...[408, 409, 423, 425, 499, 500, 302].map((status): [number, string] => [status, "invented_tomorrow"]),
   ])(
     "a create refused with %i %j may have taken effect: the code does not say that it did not",
     async (status, code) => {
       const { driver } = openCanned(({ method }) => (method === "POST" ? refusal(status, code) : pageOf([])));
       expect(await failureOf(driver.create(spec()))).toMatchObject({ status, ambiguous: true });
+    },
+  );
+
+  it.each([400, 405, 412, 413, 418, 422, 424, 451])(
+    "a create refused with %i and a code that nobody knows yet, in the API's own envelope, has not taken effect",
+    async (status) => {
+      const { driver, sent } = openCanned(() => refusal(status, "invented_tomorrow"));
+      expect(await failureOf(driver.create(spec()))).toMatchObject({ code: "unexpected", status, ambiguous: false });
+      expect(sent).toHaveLength(1);
     },
   );
 

@@ -25,17 +25,18 @@ function open() {
     if (typeof init.body === "string") bodies.push(JSON.parse(init.body));
     return sim.fetch(new Request(input, init));
   };
-  const { firewalls } = createHetznerCapabilities({
+  const capabilities = createHetznerCapabilities({
     token: TOKEN,
     endpoint: "https://hetzner.test/v1",
     now: () => now,
     fetch,
   });
+  const { firewalls } = capabilities;
   const server = (name: string) => String(sim.addServer({ name, created: new Date(NOW - MINUTE).toISOString() }).id);
   const pass = (milliseconds: number) => {
     now += milliseconds;
   };
-  return { sim, firewalls, bodies, server, pass };
+  return { sim, firewalls, capabilities, bodies, server, pass };
 }
 
 describe("create", () => {
@@ -80,6 +81,21 @@ describe("create", () => {
     expect(sim.state().firewalls).toHaveLength(1);
   });
 
+  it.each([
+    ["nobody's", {}],
+    ["another's", { "mayfly-uid": "00000000-0000-4000-8000-000000000009" }],
+    ["null for", null],
+  ])("whose answer has %s labels may have made ours, and no id is taken from it", async (_, labels) => {
+    const { firewalls } = createHetznerCapabilities({
+      token: TOKEN,
+      endpoint: "https://hetzner.test/v1",
+      now: () => NOW,
+      fetch: async () => Response.json({ firewall: { id: 7, labels, applied_to: [] }, actions: [] }, { status: 201 }),
+    });
+    expect(await failureOf(firewalls.create(plain("web")))).toMatchObject({ code: "unexpected", ambiguous: true });
+    expect((await firewalls.create(plain("web", { labels: { team: "red" } }))).id).toBe("7");
+  });
+
   it("S121: of no rules is refused before any call, unless that is said out loud", async () => {
     const { sim, firewalls } = open();
     const refused = await failureOf(firewalls.create(plain("shut", { rules: [] })));
@@ -114,7 +130,7 @@ describe("apply and remove", () => {
     const { id } = await firewalls.create(plain("web"));
     const refusal = { status: 422, code: "firewall_already_applied", message: "firewall already applied" };
     sim.fault({ method: "POST", path: "apply_to_resources$", ...refusal });
-    await expect(firewalls.apply(id, [server("box")])).resolves.toBeUndefined();
+    await expect(firewalls.apply(id, [server("box")])).resolves.toEqual([]);
   });
 
   it("S125: trap: a removal sends `remove_from`, and no `apply_to`, which the API would not understand", async () => {
@@ -129,11 +145,14 @@ describe("apply and remove", () => {
   it("S126: what the provider refuses for another reason surfaces", async () => {
     const { sim, firewalls, server } = open();
     const { id } = await firewalls.create(plain("web"));
-    for (const code of ["firewall_managed_by_label_selector", "private_net_only_server"]) {
+    for (const [code, retryable] of [
+      ["firewall_managed_by_label_selector", false],
+      ["private_net_only_server", true],
+    ] as const) {
       sim.fault({ method: "POST", path: "apply_to_resources$", status: 422, code, message: "no" });
-      expect((await failureOf(firewalls.apply(id, [server(`on-${code.length}`)]))).retryable).toBe(false);
+      expect((await failureOf(firewalls.apply(id, [server(`on-${code.length}`)]))).retryable).toBe(retryable);
       sim.fault({ method: "POST", path: "remove_from_resources$", status: 422, code, message: "no" });
-      expect((await failureOf(firewalls.remove(id, [server(`off-${code.length}`)]))).retryable).toBe(false);
+      expect((await failureOf(firewalls.remove(id, [server(`off-${code.length}`)]))).retryable).toBe(retryable);
     }
   });
 
@@ -144,6 +163,71 @@ describe("apply and remove", () => {
     for (const call of [firewalls.apply("../1", ["1"]), firewalls.remove("1", ["a"]), firewalls.delete("")])
       expect((await failureOf(call)).code).toBe("invalid_input");
     expect(sim.requests()).toEqual([]);
+  });
+});
+
+describe("apply and remove, seen from outside", () => {
+  it("answer what the provider then does, which can be read again until it has ended", async () => {
+    const { sim, firewalls, capabilities, server, pass } = open();
+    const machine = server("box");
+    const { id } = await firewalls.create(plain("web"));
+    const [applying] = await firewalls.apply(id, [machine]);
+    expect(applying).toMatchObject({ state: "running", error: null });
+    pass(MINUTE);
+    expect(await capabilities.action(applying?.id ?? "")).toEqual({ ...applying, state: "done" });
+    sim.fault({
+      method: "POST",
+      path: "remove_from_resources$",
+      action_error: { code: "action_failed", message: "no" },
+    });
+    const [removing] = await firewalls.remove(id, [machine]);
+    pass(MINUTE);
+    const failed = { ...removing, state: "failed", error: "action_failed: no" };
+    expect(await capabilities.action(removing?.id ?? "")).toEqual(failed);
+  });
+
+  it("a removal from a machine that is gone is success, and takes it off the others all the same", async () => {
+    const { sim, firewalls, server, pass } = open();
+    const machines = [server("box"), server("other")];
+    const { id } = await firewalls.create(plain("web", { machineIds: machines }));
+    pass(MINUTE);
+    expect(await firewalls.remove(id, ["999"])).toEqual([]);
+    expect(await firewalls.remove(id, ["999", ...machines])).toHaveLength(2);
+    pass(MINUTE);
+    expect(sim.state().firewalls).toMatchObject([{ applied_to: [] }]);
+  });
+
+  it("tell the label selectors that it is applied to, and take it off those", async () => {
+    const { sim, firewalls, server, pass } = open();
+    const { id } = await firewalls.create(plain("web", { machineIds: [server("box")] }));
+    const apply_to = ["team=red", "env in (a,b)"].map((selector) => ({
+      type: "label_selector",
+      label_selector: { selector },
+    }));
+    await sim.fetch(
+      new Request(`https://hetzner.test/v1/firewalls/${id}/actions/apply_to_resources`, {
+        method: "POST",
+        headers: { Authorization: `Bearer ${TOKEN}` },
+        body: JSON.stringify({ apply_to }),
+      }),
+    );
+    pass(MINUTE);
+    const { selectors, machineIds } = await firewalls.get(id);
+    expect([selectors, machineIds?.length]).toEqual([["team=red", "env in (a,b)"], 1]);
+    expect(await firewalls.removeSelectors(id, selectors)).toMatchObject([{ state: "running" }, { state: "running" }]);
+    pass(MINUTE);
+    expect((await firewalls.get(id)).selectors).toEqual([]);
+    expect(await firewalls.removeSelectors(id, [])).toEqual([]);
+  });
+
+  it("what it is applied to in a way that nobody knows makes its machines unreadable, not absent", async () => {
+    const { firewalls } = createHetznerCapabilities({
+      token: TOKEN,
+      endpoint: "https://hetzner.test/v1",
+      now: () => NOW,
+      fetch: async () => Response.json({ firewall: { id: 7, labels: {}, applied_to: [{ type: "new", new: {} }] } }),
+    });
+    expect(await firewalls.get("7")).toMatchObject({ machineIds: null, selectors: [] });
   });
 });
 

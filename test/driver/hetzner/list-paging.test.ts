@@ -36,13 +36,6 @@ describe("all pages", () => {
     expect(sent.map(({ url }) => url.searchParams.get("per_page"))).toEqual(["50", "50"]);
   });
 
-  it("S75: an empty page that names a next one is not the end", async () => {
-    const { driver } = openCanned((request) =>
-      pageNumber(request) === 1 ? pageOf([], 2) : pageOf([serverJson({ id: 9 })]),
-    );
-    expect(idsOf(await driver.list({}))).toEqual(["9"]);
-  });
-
   it("a machine that dies between two pages makes neither an error nor a double", async () => {
     const { driver, sim } = openSimulated();
     const ids = Array.from({ length: 60 }, (_, index) => String(sim.addServer({ name: `m${index}` }).id));
@@ -101,6 +94,7 @@ describe("a list that breaks", () => {
   it.each([
     ["the same page again", 1, 1],
     ["a page before", 0, 1],
+    ["a page that leaves others out", 3, 1],
     ["a page far away", 1_000_000, 1],
     ["no whole number", 1.5, 1],
     ["no number", "2", 1],
@@ -111,7 +105,10 @@ describe("a list that breaks", () => {
   });
 
   it("S77: as does a list that goes on for ever", async () => {
-    const { driver, sent } = openCanned((request) => pageOf([], pageNumber(request) + 1));
+    const { driver, sent } = openCanned((request) => {
+      const page = pageNumber(request);
+      return pageOf([serverJson({ id: page })], page + 1);
+    });
     expect((await failureOf(driver.list({}))).code).toBe("unexpected");
     expect(sent).toHaveLength(1000);
   });

@@ -73,6 +73,56 @@ describe("create", () => {
   });
 });
 
+describe("create of a name that is taken", () => {
+  it("finds its own that no list showed before, and answers name_taken where it is another's", async () => {
+    const { sim, networks } = open();
+    const { id } = await networks.create(NETWORK);
+    const stranger = { ...NETWORK, labels: { "mayfly-uid": "00000000-0000-4000-8000-000000000002" } };
+    expect(await failureOf(networks.create(stranger))).toMatchObject({ code: "name_taken", ambiguous: false });
+    // Its list is late by one look.
+    let late = true;
+    const { networks: again } = createHetznerCapabilities({
+      token: TOKEN,
+      endpoint: "https://hetzner.test/v1",
+      now: () => NOW,
+      fetch: async (input, init) => {
+        const isLook = init.method === "GET" && input.includes("/networks");
+        if (!isLook || !late) return sim.fetch(new Request(input, init));
+        late = false;
+        return Response.json({ networks: [], meta: { pagination: { next_page: null } } });
+      },
+    });
+    expect((await again.create(NETWORK)).id).toBe(id);
+    expect(sim.state().networks).toHaveLength(1);
+  });
+});
+
+describe("create whose answer is not about our network", () => {
+  const network = (id: number, labels: unknown) => ({ id, labels, ip_range: "10.0.0.0/16", routes: [], servers: [] });
+  const answering = (list: readonly unknown[]) =>
+    createHetznerCapabilities({
+      token: TOKEN,
+      endpoint: "https://hetzner.test/v1",
+      now: () => NOW,
+      fetch: async (input, { method }) => {
+        if (method === "POST") return Response.json({ network: network(777, {}) }, { status: 201 });
+        const pagination = { next_page: null };
+        const { pathname } = new URL(input);
+        if (pathname.endsWith("/locations"))
+          return Response.json({ locations: [{ name: "fsn1", network_zone: "eu-central" }], meta: { pagination } });
+        return Response.json({ networks: looks++ === 0 ? [] : list, meta: { pagination } });
+      },
+    }).networks;
+  let looks = 0;
+
+  it("finds it by its uid, and takes no id from the answer", async () => {
+    looks = 0;
+    expect((await answering([network(42, LABELS)]).create(NETWORK)).id).toBe("42");
+    looks = 0;
+    expect(await failureOf(answering([]).create(NETWORK))).toMatchObject({ code: "unexpected", ambiguous: true });
+  });
+});
+
 describe("attach", () => {
   it("S137, X10: puts a machine into it, and a second time is success", async () => {
     const { networks, server, only } = open();
@@ -95,6 +145,22 @@ describe("attach", () => {
     sim.fault({ method: "POST", path: "attach_to_network$", status, code, message: "no" });
     expect((await failureOf(networks.attach(id, server("box")))).code).toBe(ours);
     expect(only()).toMatchObject({ servers: [] });
+  });
+});
+
+describe("attach and addRoute", () => {
+  it("answer what the provider then does; nothing where it is done already", async () => {
+    const { networks, server, settle } = open();
+    const machine = server("box");
+    const { id } = await networks.create(NETWORK);
+    settle();
+    const running = [{ state: "running", error: null }];
+    expect(await networks.attach(id, machine)).toMatchObject(running);
+    settle();
+    expect(await networks.attach(id, machine)).toEqual([]);
+    expect(await networks.addRoute(id, "10.1.0.0/16", "10.0.0.9")).toMatchObject(running);
+    settle();
+    expect(await networks.addRoute(id, "10.1.0.0/16", "10.0.0.9")).toEqual([]);
   });
 });
 

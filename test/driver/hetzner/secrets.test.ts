@@ -56,6 +56,80 @@ describe("secrets", () => {
     expect(text).not.toContain("canary-<cloud>-init");
   });
 
+  /** Whatever twelve characters of a secret turn up in a text, in whatever way it is written. */
+  function runsIn(text: string, secret: string): string[] {
+    const json = JSON.stringify(secret).slice(1, -1);
+    const forms = [secret, json, JSON.stringify(json).slice(1, -1), new TextEncoder().encode(secret).toBase64()];
+    const runs = forms.flatMap((form) => Array.from({ length: form.length - 11 }, (_, at) => form.slice(at, at + 12)));
+    return runs.filter((run) => text.includes(run));
+  }
+
+  const LONG_TOKEN = "Zx8kQp3Lw9Rt5Yv2Bn7Mc4Ds6Fg1HjAaEeIiOoUu0987654321qwertzuiopasdf";
+  /** Ways in which an answer quotes a part of what it was sent. */
+  const quotes: [string, (secret: string) => string][] = [
+    ["its first half", (secret) => secret.slice(0, secret.length / 2)],
+    ["its second half", (secret) => secret.slice(secret.length / 2)],
+    ["twelve characters in its middle", (secret) => secret.slice(9, 21)],
+    ["it in two pieces", (secret) => `${secret.slice(0, 15)}…${secret.slice(-15)}`],
+    ["half of it in base64", (secret) => new TextEncoder().encode(secret).toBase64().slice(0, 30)],
+    ["half of it within JSON", (secret) => JSON.stringify(secret).slice(1, 30)],
+    ["half of it within JSON within JSON", (secret) => JSON.stringify(JSON.stringify(secret)).slice(3, 40)],
+  ];
+  /** Ways in which an answer says it. */
+  const ways: [string, (quote: string) => Response][] = [
+    [
+      "a 429",
+      (quote) => Response.json({ error: { code: "rate_limit_exceeded", message: `for ${quote}.` } }, { status: 429 }),
+    ],
+    ["a code", (quote) => Response.json({ error: { code: quote, message: "" } }, { status: 418 })],
+    [
+      "a field",
+      (quote) => {
+        const details = { fields: [{ name: quote, messages: [`has ${quote}`] }] };
+        return Response.json({ error: { code: "invalid_input", message: "", details } }, { status: 422 });
+      },
+    ],
+    [
+      "a correlation id",
+      (quote) => new Response("", { status: 500, headers: { "X-Correlation-Id": quote.replaceAll(/[^\w-]/g, "-") } }),
+    ],
+  ];
+  const quoted = quotes.flatMap(([part, quote]) => ways.map(([way, say]) => ({ part, way, say, quote })));
+
+  it.each(quoted)(
+    "no run of twelve characters of the token gets out where $way quotes $part",
+    async ({ say, quote }) => {
+      const { driver } = openCanned(() => say(quote(LONG_TOKEN)), { token: LONG_TOKEN });
+      expect(runsIn(textOf(await failureOf(driver.get("42"))), LONG_TOKEN)).toEqual([]);
+    },
+  );
+
+  it.each(quoted)(
+    "nor of cloud-init, also by the look that follows the create, where $way quotes $part",
+    async ({ say, quote }) => {
+      const { driver } = openCanned(({ method }) =>
+        method === "POST" ? new Response(null, { status: 502 }) : say(quote(CLOUD_INIT)),
+      );
+      expect(runsIn(textOf(await failureOf(driver.create(spec({ cloudInit: CLOUD_INIT })))), CLOUD_INIT)).toEqual([]);
+      expect(runsIn(textOf(await failureOf(driver.get("42"))), CLOUD_INIT)).toEqual([]);
+      const refused = openCanned(() => say(quote(CLOUD_INIT)));
+      const failure = await failureOf(refused.driver.create(spec({ cloudInit: CLOUD_INIT })));
+      expect(runsIn(textOf(failure), CLOUD_INIT)).toEqual([]);
+    },
+  );
+
+  it("of a refused create with cloud-init the provider's code and field are kept, and none of its words", async () => {
+    const details = { fields: [{ name: "user_data", messages: ["line 3: s3cret!"] }] };
+    const { driver } = openCanned(() =>
+      Response.json({ error: { code: "invalid_input", message: "bad line: s3cret!", details } }, { status: 422 }),
+    );
+    const failure = await failureOf(driver.create(spec({ cloudInit: CLOUD_INIT })));
+    expect(failure.message).toBe("the provider answered 422 invalid_input");
+    expect(failure.problem).toEqual({ field: "cloud_init", rule: "is refused by the provider" });
+    // Of one without, the words are worth reading.
+    expect((await failureOf(driver.create(spec()))).message).toContain("bad line");
+  });
+
   it("S148: what is hidden leaves the rest of the words in place", async () => {
     const { driver } = openCanned(() =>
       Response.json({ error: { code: "unauthorized", message: `token ${TOKEN} is revoked` } }, { status: 401 }),
@@ -65,7 +139,12 @@ describe("secrets", () => {
   });
 
   it("S33: the root password of a create goes nowhere", async () => {
-    const answer = { server: serverJson(), root_password: PASSWORD, action: {}, next_actions: [] };
+    const answer = {
+      server: serverJson({ labels: spec().labels }),
+      root_password: PASSWORD,
+      action: {},
+      next_actions: [],
+    };
     const { driver } = openCanned(() => Response.json(answer, { status: 201 }));
     expect(JSON.stringify(await driver.create(spec()))).not.toContain(PASSWORD);
     const broken = openCanned(() => Response.json({ ...answer, server: null }, { status: 201 }));

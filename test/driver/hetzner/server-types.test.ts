@@ -31,7 +31,7 @@ describe("server types", () => {
   it("S93: are read over all pages, and a list without end is an error", async () => {
     const capabilities = open(({ searchParams }) => {
       const number = Number(searchParams.get("page"));
-      return page([typeJson({ name: `t${number}` })], number < 3 ? number + 1 : null);
+      return page([typeJson({ id: number, name: `t${number}` })], number < 3 ? number + 1 : null);
     });
     expect((await capabilities.serverTypes()).map(({ name }) => name)).toEqual(["t1", "t2", "t3"]);
     expect((await failureOf(open(() => page([], 1)).serverTypes())).code).toBe("unexpected");

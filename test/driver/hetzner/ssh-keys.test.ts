@@ -77,6 +77,26 @@ describe("ensure", () => {
     expect(await failureOf(sshKeys.ensure("other", OTHER, LABELS))).toMatchObject({ ambiguous: true });
   });
 
+  it.each([
+    ["other bytes", { public_key: OTHER, labels: LABELS }],
+    ["another uid", { public_key: KEY, labels: { "mayfly-uid": "00000000-0000-4000-8000-000000000009" } }],
+    ["no labels", { public_key: KEY, labels: {} }],
+  ])("whose answer has %s is not believed: the key is looked for", async (_, shown) => {
+    const ensuring = (keys: readonly unknown[]) =>
+      createHetznerCapabilities({
+        token: TOKEN,
+        endpoint: "https://hetzner.test/v1",
+        now: () => NOW,
+        fetch: async (_input, { method }) =>
+          method === "POST"
+            ? Response.json({ ssh_key: { id: 777, name: "laptop", ...shown } }, { status: 201 })
+            : Response.json({ ssh_keys: keys, meta: { pagination: { next_page: null } } }),
+      }).sshKeys.ensure("laptop", KEY, LABELS);
+    const { key, reused } = await ensuring([{ id: 42, name: "laptop", public_key: KEY, labels: LABELS }]);
+    expect([key.id, reused]).toEqual(["42", false]);
+    expect(await failureOf(ensuring([]))).toMatchObject({ code: "unexpected", ambiguous: true });
+  });
+
   it("S107: asks by a name of any characters", async () => {
     const { sshKeys } = open();
     const name = "my key & more=1,x";

@@ -112,9 +112,19 @@ describe("labels", () => {
     },
   );
 
-  it("S31, case 25: refuses a key under the prefix that Hetzner keeps for itself", async () => {
-    expect(await refusedField({ labels: { "hetzner.cloud/x": "1" } })).toBe("labels.hetzner.cloud/x");
-    expect(await refusedField({ labels: { "hetzner.cloudy/x": "1" } })).toBeNull();
+  it.each([
+    "hetzner.cloud/x",
+    "karpenter.hetzner.cloud/x",
+    "a.hetzner.cloud.b/x",
+    "hetzner.cloudy/x",
+    "x-hetzner.cloud/x",
+  ])("S31, case 25: refuses the key %s: Hetzner keeps every key with its own name in it", async (name) => {
+    expect(await refusedField({ labels: { [name]: "1" } })).toBe(`labels.${name}`);
+  });
+
+  it("S31: takes a key that only resembles it", async () => {
+    for (const name of ["hetzner-cloud/x", "hetzner.clou.d/x", "hetzner.com/cloud", "cloud.hetzner/x"])
+      expect(await refusedField({ labels: { [name]: "1" } })).toBeNull();
   });
 
   it("S29, S30: what passes the local check, the simulated Hetzner takes as well", async () => {
