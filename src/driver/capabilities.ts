@@ -119,8 +119,6 @@ export interface Capabilities {
   relabel?(machine: Pick<Machine, "providerId" | "labels">, labels: Labels): Promise<void>;
   /** Whether the provider's rate limit leaves room for calls that can wait; deletes never ask. */
   hasHeadroom?(): boolean;
-  /** Why the last deletion of a machine that is still there failed, in the provider's words; null where none did. */
-  readonly deletionError?: (providerId: string) => Promise<string | null>;
   /** The machine of that provider name, whoever it belongs to; null where there is none. */
   readonly findByName?: (name: string) => Promise<Machine | null>;
   /**
@@ -148,7 +146,7 @@ export interface Capabilities {
    * Why the last deletion of a machine that is still there failed, in words for people; null where it did not, or where the machine is
    * gone.
    */
-  deletionError?(providerId: string): Promise<string | null>;
+  readonly deletionError?: (providerId: string) => Promise<string | null>;
   readonly sshKeys?: SshKeys;
   readonly firewalls?: Firewalls;
   readonly networks?: Networks;

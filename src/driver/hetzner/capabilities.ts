@@ -14,7 +14,7 @@ import { createSshKeys } from "./ssh-keys.ts";
 import { listServerTypes } from "./server-types.ts";
 
 /** What a Hetzner Cloud project can do besides. */
-export function createHetznerCapabilities(options: HetznerOptions): Required<Omit<Capabilities, "deletionError">> {
+export function createHetznerCapabilities(options: HetznerOptions): Required<Capabilities> {
   const account = options.account ?? {};
   const call = createClient(options, account);
   const read = (server: Server): Machine => toMachine(server, options.now(), account.currency === "EUR");
