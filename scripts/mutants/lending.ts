@@ -7,10 +7,11 @@ export const LENDING: readonly Mutant[] = [
     broken: "the provider is asked first, and the row is written once it has answered",
     promise: "I5",
     file: "src/lifecycle/create.ts",
-    find: "if (await store.machines.insert(row, now + TRY_MS, context.requestId)) return attempt(context, row, plan, false);",
+    find: "(await context.store.machines.insert(row, until, context.requestId)) ? attempt(context, row, plan, claim) : null,",
     replace:
-      "const machines = { ...store.machines, choose: async () => true };\n" +
-      "    return attempt({ ...context, store: { ...store, machines } }, row, plan, false);",
+      "attempt(\n" +
+      "      { ...context, store: { ...context.store, machines: { ...context.store.machines, choose: async () => true } } },\n" +
+      "      row,\n      plan,\n      { ...claim, untils: [until] },\n    ),",
     caughtBy: ["test/lifecycle/settling.test.ts"],
   },
   {

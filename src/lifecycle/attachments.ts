@@ -5,6 +5,7 @@ import type { NewMachine } from "../store/machines.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { done, refused, type Outcome, type Refusal } from "./refusal.ts";
 import { ensureResource, newResource } from "./create-resource.ts";
+import { claimLeftMs } from "./trying.ts";
 
 export type AttachedIds = Pick<MachineSpec, "sshKeyIds" | "networkIds" | "firewallIds">;
 
@@ -45,7 +46,7 @@ export async function attach(
     if (!found.ok) return found;
     // Another call is making it, and a machine without its firewall is none that anybody asked for.
     const { providerId } = found.value;
-    if (providerId === null) return refused(UNDER_WAY);
+    if (providerId === null) return refused(underWay(claimLeftMs(found.value, context.now())));
     rows.push({ ...found.value, providerId });
   }
   const uids = new Set(rows.map(({ uid }) => uid));
@@ -96,9 +97,10 @@ const GOING: Refusal = {
   next: "Repeat the call when it is gone and made anew.",
   retryAfterSeconds: 5,
 };
-const UNDER_WAY: Refusal = {
+const underWay = (leftMs: number): Refusal => ({
   code: "provider_unavailable",
   message: "What the machine is to use is still being made by another call.",
   next: "Repeat the same call; it cannot double anything.",
-  retryAfterSeconds: 5,
-};
+  // Sooner nobody else may make it.
+  retryAfterSeconds: Math.max(5, Math.ceil(leftMs / 1000)),
+});

@@ -3,7 +3,7 @@ import { isLive, type MachineRow } from "../machine/machine.ts";
 import { checkName, providerName } from "../machine/name.ts";
 import type { NewMachine } from "../store/machines.ts";
 import { checkAttachments } from "./attachments.ts";
-import { attempt } from "./attempt.ts";
+import { attempt, tryingMachine } from "./attempt.ts";
 import { candidatesOf, type Candidates } from "./candidates.ts";
 import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
@@ -11,7 +11,7 @@ import { checkOrder, type CheckedOrder, type MachineOrder } from "./order.ts";
 import { known, RELEASING, type Created } from "./record.ts";
 import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
 import { specHash } from "./spec-hash.ts";
-import { TRY_MS } from "./trying.ts";
+import { claimAt } from "./trying.ts";
 
 /**
  * Lends a machine: the row first, then the provider, then the record. Owner and name decide which machine is meant: a
@@ -19,7 +19,7 @@ import { TRY_MS } from "./trying.ts";
  * anew (I3, P20). While one call is trying, others are told of the machine to come.
  *
  * An ambiguous failure leaves the row `requested`: the same call again looks and tries once more under the same provider
- * name, which the provider itself refuses to double.
+ * name, which the provider itself refuses to double. So does a call that was cut off, once its claim has passed.
  */
 export async function createMachine(
   context: RequestContext,
@@ -41,8 +41,8 @@ export async function createMachine(
     if (forbidden !== null) return refused(givenUp(forbidden - now));
     const usable = await checkAttachments(context, plan.owner, plan.attachments);
     if (!usable.ok) return usable;
-    const row = await rowOf(context, plan, now);
-    if (await store.machines.insert(row, now + TRY_MS, context.requestId)) return attempt(context, row, plan, false);
+    const made = await begin(context, await rowOf(context, plan, now), plan);
+    if (made !== null) return made;
   }
   return refused(RELEASING);
 }
@@ -94,15 +94,28 @@ async function rowOf(context: RequestContext, plan: Plan, now: number): Promise<
   };
 }
 
+/** Writes down the row and makes its machine; null where a live row has the name by now. */
+function begin(context: RequestContext, row: NewMachine, plan: Plan): Promise<Outcome<Created> | null> {
+  const claim = claimAt(row.requestedAt, false);
+  const [until = row.requestedAt] = claim.untils;
+  return tryingMachine(context, row.uid, claim, async () =>
+    (await context.store.machines.insert(row, until, context.requestId)) ? attempt(context, row, plan, claim) : null,
+  );
+}
+
 async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Promise<Outcome<Created>> {
   const now = context.now();
   if (row.phase === "destroying" || row.expiresAt <= now) return refused(RELEASING);
   // A row that was lost and found again does not know what was asked for.
   if (row.specSha256 !== "" && row.specSha256 !== plan.specSha256) return refused(specMismatch(row.name));
-  const mayTry = row.phase === "requested" && (await context.store.work.claimTry(row.uid, now, now + TRY_MS));
+  if (row.phase !== "requested") return known(row);
+  const claim = claimAt(now, true);
+  const [until = now] = claim.untils;
   // The try goes out under the credential of now, whatever the one before did.
   const retried = { ...row, credential: plan.credential };
-  return mayTry ? attempt(context, retried, plan, true) : known(row);
+  return tryingMachine(context, row.uid, claim, async () =>
+    (await context.store.work.claimTry(row.uid, now, until)) ? attempt(context, retried, plan, claim) : known(row),
+  );
 }
 
 const givenUp = (leftMs: number): Refusal => ({
