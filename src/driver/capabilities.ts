@@ -15,6 +15,14 @@ export interface Resources {
   delete(id: string): Promise<void>;
 }
 
+/** What a provider was asked for and goes on with after its answer. */
+export interface ProviderAction {
+  readonly id: string;
+  readonly state: "running" | "done" | "failed";
+  /** The provider's words for why it failed; null where it did not, or gave none. */
+  readonly error: string | null;
+}
+
 /** Keys that machines let in. Machines that run keep theirs when it is deleted. */
 export interface SshKeys extends Resources {
   /**
@@ -39,10 +47,10 @@ export interface Firewalls extends Resources {
     readonly labels: Labels;
     readonly machineIds: readonly string[];
   }): Promise<Resource>;
-  /** Applies it; where it is applied already that is success (S122). */
-  apply(id: string, machineIds: readonly string[]): Promise<void>;
-  /** Takes it off; where it was not applied that is success (S124). It may still be in use for a moment (S130). */
-  remove(id: string, machineIds: readonly string[]): Promise<void>;
+  /** Begins to apply it, and answers what is to be followed; where it is applied already that is success, and nothing (S122). */
+  apply(id: string, machineIds: readonly string[]): Promise<readonly ProviderAction[]>;
+  /** Begins to take it off; where it was not applied that is success (S124). It may still be in use for a moment (S130). */
+  remove(id: string, machineIds: readonly string[]): Promise<readonly ProviderAction[]>;
 }
 
 /** Private networks. Names are not unique. One is deleted whether machines are in it or not. */
@@ -57,10 +65,10 @@ export interface Networks extends Resources {
     readonly region: string;
     readonly labels: Labels;
   }): Promise<Resource>;
-  /** Puts a machine into it; where it is in it already that is success, and every other refusal surfaces (S137, S138). */
-  attach(id: string, machineId: string): Promise<void>;
-  /** Leads traffic over a machine in it. The same route again is success, another gateway for it is `conflict` (S139-S142). */
-  addRoute(id: string, destination: string, gateway: string): Promise<void>;
+  /** Begins to put a machine into it; where it is in it already that is success, every other refusal surfaces (S137, S138). */
+  attach(id: string, machineId: string): Promise<readonly ProviderAction[]>;
+  /** Begins to lead traffic over a machine in it. The same route again is success, another gateway is `conflict` (S139-S142). */
+  addRoute(id: string, destination: string, gateway: string): Promise<readonly ProviderAction[]>;
 }
 
 /** A cloud as it is opened: the five operations, and beside them whatever else it can do. */
@@ -100,6 +108,8 @@ export interface Capabilities {
    * none is `invalid_input`.
    */
   findSnapshot?(labelSelector: string, serverType: string): Promise<string>;
+  /** What has become of an action. */
+  readonly action?: (id: string) => Promise<ProviderAction>;
   readonly sshKeys?: SshKeys;
   readonly firewalls?: Firewalls;
   readonly networks?: Networks;

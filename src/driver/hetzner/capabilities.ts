@@ -2,7 +2,7 @@ import type { Machine } from "../../machine/machine.ts";
 import type { Capabilities } from "../capabilities.ts";
 import { askPricing, checkId, openClient, type HetznerOptions } from "./account.ts";
 import { hasReserve } from "./rate-limit.ts";
-import { anyAnswer, type Server } from "./schema.ts";
+import { actionAnswer, anyAnswer, type Server } from "./schema.ts";
 import { createFirewalls } from "./firewalls.ts";
 import { findSnapshot } from "./images.ts";
 import { findServer, listServerPage } from "./list.ts";
@@ -31,6 +31,10 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Cap
     },
 
     findSnapshot: (labelSelector, serverType) => findSnapshot(call, labelSelector, serverType),
+
+    async action(id) {
+      return (await call({ method: "GET", path: `/actions/${checkId(id, "id")}`, answer: actionAnswer })).action;
+    },
 
     async relabel({ providerId, labels: shown }, labels) {
       // The API replaces the whole map.

@@ -1,11 +1,11 @@
 import type * as z from "zod";
 import { ANYWHERE, checkFirewall, type FirewallRule } from "../../machine/firewall.ts";
 import { DriverError, invalidInput } from "../driver.ts";
-import type { Firewalls } from "../capabilities.ts";
+import type { Firewalls, ProviderAction } from "../capabilities.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
 import { answerOf, createResources, toResource, type Kind } from "./resources.ts";
-import { anyAnswer, firewall } from "./schema.ts";
+import { actionsAnswer, firewall } from "./schema.ts";
 
 const FIREWALL: Kind<z.infer<typeof firewall>> = {
   plural: "firewalls",
@@ -22,14 +22,15 @@ export function createFirewalls(call: Client): Firewalls {
     action: "apply_to_resources" | "remove_from_resources",
     key: "apply_to" | "remove_from",
     machineIds: readonly string[],
-  ) {
+  ): Promise<readonly ProviderAction[]> {
     const path = `/firewalls/${checkId(id, "id")}/actions/${action}`;
     const body = { [key]: machineIds.map(toTarget) };
-    if (machineIds.length === 0) return;
+    if (machineIds.length === 0) return [];
     try {
-      await call({ method: "POST", path, body, answer: anyAnswer });
+      return (await call({ method: "POST", path, body, answer: actionsAnswer })).actions;
     } catch (error) {
       if (!(error instanceof DriverError) || error.code !== "already_done") throw error;
+      return [];
     }
   }
 

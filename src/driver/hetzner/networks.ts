@@ -8,7 +8,7 @@ import type { Networks } from "../capabilities.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
 import { answerOf, createResources, listAll, toResource, type Kind } from "./resources.ts";
-import { anyAnswer, location, network } from "./schema.ts";
+import { actionAnswer, location, network } from "./schema.ts";
 
 const NETWORK: Kind<z.infer<typeof network>> = {
   plural: "networks",
@@ -60,10 +60,12 @@ export function createNetworks(call: Client): Networks {
     async attach(id, machineId) {
       const path = `/servers/${checkId(machineId)}/actions/attach_to_network`;
       try {
-        await call({ method: "POST", path, body: { network: Number(checkId(id, "id")) }, answer: anyAnswer });
+        const body = { network: Number(checkId(id, "id")) };
+        return [(await call({ method: "POST", path, body, answer: actionAnswer })).action];
       } catch (error) {
         // This one alone: all other refusals mean that it is not attached (S138).
         if (!(error instanceof DriverError) || error.code !== "already_done") throw error;
+        return [];
       }
     },
 
@@ -73,9 +75,15 @@ export function createNetworks(call: Client): Networks {
       const route = checkRoute(shown.ip_range, destination, gateway);
       if (!route.ok) throw invalidInput(route.problem);
       const there = shown.routes.find((one) => one.destination === destination);
-      if (there?.gateway === gateway) return;
+      if (there?.gateway === gateway) return [];
       if (there) throw new DriverError("conflict", `the network has a route to ${destination} over ${there.gateway}`);
-      await call({ method: "POST", path: `${path}/actions/add_route`, body: route.value, answer: anyAnswer });
+      const added = {
+        method: "POST",
+        path: `${path}/actions/add_route`,
+        body: route.value,
+        answer: actionAnswer,
+      } as const;
+      return [(await call(added)).action];
     },
   };
 }

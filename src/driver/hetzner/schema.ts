@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { ProviderAction } from "../capabilities.ts";
 
 /**
  * What we read of the Hetzner API (its document of November 2026). Unknown fields pass; a field that is missing or odd
@@ -84,6 +85,19 @@ export const pricingAnswer = z.object({
 
 /** `DELETE`: an action, or nothing; a 2xx is all that counts (S48, S156). */
 export const anyAnswer = z.unknown();
+
+const action = z
+  .object({
+    id,
+    status: text,
+    error: z.object({ code: text, message: text }).nullable().optional().catch(null),
+  })
+  .transform(({ id: number, status, error }): ProviderAction => {
+    const state = status === "success" ? "done" : status === "error" ? "failed" : "running";
+    return { id: String(number), state, error: error ? `${error.message} (${error.code})` : null };
+  });
+export const actionAnswer = z.object({ action });
+export const actionsAnswer = z.object({ actions: z.array(action) });
 
 /** A server type. `locations[]` says what is offered where; a price entry alone says nothing (S87, S90). */
 export const serverType = z.object({

@@ -114,7 +114,7 @@ describe("apply and remove", () => {
     const { id } = await firewalls.create(plain("web"));
     const refusal = { status: 422, code: "firewall_already_applied", message: "firewall already applied" };
     sim.fault({ method: "POST", path: "apply_to_resources$", ...refusal });
-    await expect(firewalls.apply(id, [server("box")])).resolves.toBeUndefined();
+    await expect(firewalls.apply(id, [server("box")])).resolves.toEqual([]);
   });
 
   it("S125: trap: a removal sends `remove_from`, and no `apply_to`, which the API would not understand", async () => {
