@@ -21,9 +21,9 @@ export async function followActions(
   const { action: lookAt } = capabilities;
   const known = [...begun];
   let looks = 0;
-  for (let round = 0; round < ROUNDS && lookAt !== undefined; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const isAsked = known.some(isRunning) && looks < MOST_LOOKS && capabilities.hasHeadroom?.() !== false;
-    if (!isAsked) break;
+    if (!isAsked || lookAt === undefined) break;
     await sleep(EVERY_MS);
     for (const [index, one] of known.entries()) {
       if (!isRunning(one) || looks >= MOST_LOOKS) continue;
