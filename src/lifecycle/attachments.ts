@@ -65,10 +65,13 @@ async function made(
   { spec, index }: { readonly spec: ResourceSpec; readonly index: number },
   resumed: boolean,
 ): Promise<Outcome<ResourceRow>> {
-  const wanted = { owner, name: `${uid}-${index}`, spec, ttlMs: null, machineUid: uid };
+  const wanted = { owner, name: madeWithName(uid, index), spec, ttlMs: null, machineUid: uid };
   const outcome = resumed ? await ensureResource(context, wanted) : await newResource(context, wanted);
   return outcome.ok ? done(outcome.value.row) : outcome;
 }
+
+/** What the one is called that is made with a machine; `index` is its place among all that the machine was asked with. */
+export const madeWithName = (machineUid: string, index: number): string => `${machineUid}-${index}`;
 
 /** One that the provider has shown. */
 type Attached = ResourceRow & { readonly providerId: string };

@@ -8,6 +8,7 @@ import type { NewMachine } from "../store/machines.ts";
 import { attach, type AttachedIds } from "./attachments.ts";
 import { coolLast, COOL_DOWN_MS, isSamePair, MOST_TRIED, triedCandidate, type Candidates } from "./candidates.ts";
 import type { Context, RequestContext } from "./context.ts";
+import { endMadeWith } from "./end-made-with.ts";
 import { heldByOurs, record, RELEASED, type Created } from "./record.ts";
 import { onDriverError, refusalOf, refused, type Outcome, type Refusal, type TriedCandidate } from "./refusal.ts";
 import { reclaim, saysNothingMade, trying, type Claim } from "./trying.ts";
@@ -35,6 +36,18 @@ interface Tries extends Wanted {
  * moves on to the next. Where an earlier try may have had an effect that nobody saw, no refusal of this one proves that there is none.
  */
 export async function attempt(
+  context: RequestContext,
+  row: NewMachine,
+  wanted: Wanted,
+  claim: Claim,
+): Promise<Outcome<Created>> {
+  const outcome = await tryAll(context, row, wanted, claim);
+  // What was made for a machine that never came, or turned out to be another's, would only litter the project.
+  if (!outcome.ok || outcome.value.row.uid !== row.uid) await endMadeWith(context, row, wanted.attachments);
+  return outcome;
+}
+
+async function tryAll(
   context: RequestContext,
   row: NewMachine,
   wanted: Wanted,

@@ -5,6 +5,7 @@ import { isLiveResource, type ResourceKind, type ResourceRow, type ResourceSpec 
 import { valid } from "../machine/validation.ts";
 import { specText } from "../store/resource-row.ts";
 import type { NewResource } from "../store/resources.ts";
+import { checkRegion } from "./check-offer.ts";
 import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
 import { GOING, makeResource, tryingResource, type CreatedResource } from "./make-resource.ts";
@@ -36,6 +37,8 @@ export async function createResource(
   if (!named.ok) return breaksRule(named.problem);
   const life = ttl === undefined ? valid(defaultTtlMs) : checkLife("ttl", ttl, maxAgeMs);
   if (!life.ok) return breaksRule(life.problem);
+  const offered = spec.kind === "network" ? await checkRegion(context, spec.region) : done(undefined);
+  if (!offered.ok) return offered;
   const installation = await claimInstallation(context);
   if (!installation.ok) return installation;
   return ensureResource(context, { owner, name, spec, ttlMs: life.value, machineUid: null });
