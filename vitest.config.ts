@@ -5,7 +5,7 @@ process.env["WRANGLER_LOG"] ??= "error";
 process.env["WRANGLER_HIDE_BANNER"] ??= "true";
 const secrets = {
   HCLOUD_TOKEN: "canary-hcloud-token",
-  ADMIN_TOKEN: "admin-token",
+  ADMIN_TOKEN: "admin-token-of-these-tests-0123456789",
   INSTALLATION: "test-installation-1",
 };
 

@@ -1,30 +1,32 @@
 // `npm start`: all of mayfly on this machine, with a tick every ten seconds, until Ctrl-C.
 import { randomBytes } from "node:crypto";
-import { readConfig } from "../src/config.ts";
+import { readConfig, SETTINGS, UNSUPPORTED_SETTINGS } from "../src/config.ts";
 import { readLogLine, type SweepLine } from "./log-lines.ts";
 import { startStack, type Stack } from "./stack.ts";
 
 const TICK_EVERY_MS = 10_000;
 const { env } = process;
 
-/** Settings of the Worker that may be given by their names. */
-const SETTINGS = (
-  "PROVIDER INSTALLATION PREVIOUS_INSTALLATIONS MAX_AGE DEFAULT_TTL GRACE LAUNCH_DEADLINE MAX_MACHINES MAX_EUR_PER_MONTH " +
-  "PLAN CREATES AUTH_EPOCH OIDC_AUDIENCE PUBLIC_URL GITHUB_WEBHOOK_SECRET HEARTBEAT_URL PROFILES POLICIES"
-).split(" ");
+/** What this file decides by itself. */
+const OWN = new Set(["ADMIN_TOKEN", "HCLOUD_TOKEN", "HCLOUD_ENDPOINT"]);
+/** Settings of the Worker that may be given by their names; those that it does not support are refused there, and not here. */
+const GIVEN = [...SETTINGS, ...UNSUPPORTED_SETTINGS].filter((name) => !OWN.has(name));
+
+/** As for the Worker, an empty one counts as not set. */
+const given = (name: string): string | undefined => env[name] || undefined;
 
 function port(name: string, fallback: number): number {
-  const text = env[name] ?? String(fallback);
+  const text = given(name) ?? String(fallback);
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new Error(`${name} must be a port from 0 to 65535, is: ${text}`);
 }
 
 /** The real API is driven only by two deliberate words, and never with the rows of the simulated one. */
 function realHetzner(): { token: string; endpoint: string } | null {
-  const token = env["HCLOUD_TOKEN"] ?? "";
+  const token = given("HCLOUD_TOKEN") ?? "";
   if (env["REAL_HETZNER"] === "yes") {
     if (token === "") throw new Error("REAL_HETZNER=yes needs HCLOUD_TOKEN");
-    return { token, endpoint: env["HCLOUD_ENDPOINT"] ?? "https://api.hetzner.cloud/v1" };
+    return { token, endpoint: given("HCLOUD_ENDPOINT") ?? "https://api.hetzner.cloud/v1" };
   }
   if (token !== "")
     console.log("HCLOUD_TOKEN is set and ignored: the simulator is used. REAL_HETZNER=yes drives the real API.");
@@ -33,18 +35,16 @@ function realHetzner(): { token: string; endpoint: string } | null {
 
 async function start(): Promise<void> {
   const real = realHetzner();
-  const adminToken = env["ADMIN_TOKEN"] ?? `admin-${randomBytes(18).toString("base64url")}`;
-  const stateDir = env["STATE_DIR"] ?? (real ? ".wrangler/state-real" : ".wrangler/state");
-  const given = Object.fromEntries(SETTINGS.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+  const stateDir = given("STATE_DIR") ?? (real ? ".wrangler/state-real" : ".wrangler/state");
   const settings = {
     INSTALLATION: "local",
-    ...given,
-    ADMIN_TOKEN: adminToken,
+    ...Object.fromEntries(GIVEN.flatMap((name) => (given(name) === undefined ? [] : [[name, given(name)]]))),
+    ADMIN_TOKEN: given("ADMIN_TOKEN") ?? `admin-${randomBytes(24).toString("base64url")}`,
     HCLOUD_TOKEN: real?.token ?? "simulated",
     ...(real ? { HCLOUD_ENDPOINT: real.endpoint } : {}),
   };
   // Deployed, a setting that cannot be used is answered by each request; here it can be said at once.
-  readConfig({ HCLOUD_ENDPOINT: "http://127.0.0.1/v1", ...settings });
+  const { adminToken } = readConfig({ HCLOUD_ENDPOINT: "http://127.0.0.1/v1", ...settings });
   const ports = { port: port("PORT", 8787), simPort: port("SIM_PORT", 8788) };
   console.log("starting the simulator, the Worker and its database …");
   const stack = await startStack({ ...ports, stateDir, settings, onLog: show });

@@ -41,12 +41,15 @@ const duration = (least: string) =>
 const INSTALLATION_RULE =
   "must be 1 to 63 letters, digits, `-`, `_` or `.`, beginning and ending with a letter or digit";
 const installation = z.string(INSTALLATION_RULE).refine((text) => text !== "" && isLabelValue(text), INSTALLATION_RULE);
-const secret = (rule: string) => z.string(rule).trim().min(1, rule);
 
 /** RFC 6750: anything else could be configured and never be sent. */
 const BEARER = /^[A-Za-z0-9\-._~+/]+=*$/;
 const bearer = (rule: string) =>
-  secret(rule).regex(BEARER, "must be what a bearer token can be: letters, digits and -._~+/ only");
+  z.string(rule).regex(BEARER, "must be what a bearer token can be: letters, digits and -._~+/ only");
+/** As many characters of a bearer token are read (`auth/principal.ts`). */
+const LONGEST_TOKEN = 512;
+/** Fewer can be guessed. */
+const SHORTEST_ADMIN_TOKEN = 32;
 
 const sweepSchema = z.object({
   PROVIDER: z.string().default("hetzner"),
@@ -73,18 +76,33 @@ const sweepSchema = z.object({
 
 const schema = z.object({
   ...sweepSchema.shape,
-  ADMIN_TOKEN: bearer("must be set: the token that may do everything here"),
+  ADMIN_TOKEN: bearer("must be set: the token that may do everything here").max(
+    LONGEST_TOKEN,
+    `must have at most ${LONGEST_TOKEN} characters, or no header could carry it`,
+  ),
   DEFAULT_TTL: duration("60s").optional(),
   CREATES: z.enum(["on", "off"], "must be `on` or `off`").default("on"),
-  AUTH_EPOCH: z.string("must be text").min(1, "must not be empty").default("1"),
+  AUTH_EPOCH: z.string("must be text").default("1"),
 });
 
-const LOOPBACK = /^https?:\/\/(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(\/|$)/;
+/** The names of all settings that are read. */
+export const SETTINGS = Object.keys(schema.shape);
+/** Names that a later version reads. Set here, such a one is no limit, no policy and no secret, and whoever set it must be told. */
+export const UNSUPPORTED_SETTINGS = (
+  "MAX_MACHINES MAX_EUR_PER_MONTH KEEP_HISTORY CURRENCY OIDC_AUDIENCE PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
+  "HEARTBEAT_URL POLICIES PROFILES HOOKS ENDPOINTS ISSUERS RUNNERS GITHUB_WEBHOOK_SECRET"
+).split(" ");
 
-/** Reads the environment, or throws {@link Misconfigured} with the first key that cannot be used. */
+const LOOPBACK = /^https?:\/\/(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(\/|$)/i;
+
+/** Reads the environment, or throws {@link Misconfigured} with the first key that cannot be used, or that does nothing here yet. */
 export function readConfig(env: unknown): Config {
   const set = parse(schema, env);
+  const unsupported = UNSUPPORTED_SETTINGS.find((name) => isSet(env, name));
+  if (unsupported !== undefined)
+    throw new Misconfigured(unsupported, "is not supported yet: leave it out, for nothing would come of it");
   const sweep = toSweepConfig(set);
+  if (!isLocal(sweep)) checkSecrets(set.ADMIN_TOKEN, sweep);
   // Left out, it gives way to a shorter MAX_AGE; said, it must fit.
   const defaultTtlMs = set.DEFAULT_TTL ?? Math.min(DEFAULT_TTL_MS, sweep.maxAgeMs);
   if (defaultTtlMs > sweep.maxAgeMs) throw new Misconfigured("DEFAULT_TTL", "must not be longer than MAX_AGE");
@@ -97,13 +115,32 @@ export function readConfig(env: unknown): Config {
   };
 }
 
+/** What is told to no two parties, or to nobody, must not be one and the same. */
+function checkSecrets(adminToken: string, { hcloudToken, installations }: SweepConfig): void {
+  if (adminToken.length < SHORTEST_ADMIN_TOKEN)
+    throw new Misconfigured(
+      "ADMIN_TOKEN",
+      `must have at least ${SHORTEST_ADMIN_TOKEN} characters; make one with: openssl rand -hex 24`,
+    );
+  if (adminToken === hcloudToken) throw new Misconfigured("ADMIN_TOKEN", "must not be HCLOUD_TOKEN as well");
+  if (installations.includes(adminToken))
+    throw new Misconfigured("ADMIN_TOKEN", "must not be INSTALLATION as well, which every label tells");
+  if (installations.includes(hcloudToken))
+    throw new Misconfigured("INSTALLATION", "must not be HCLOUD_TOKEN as well: every label tells it");
+}
+
 /** Reads just what a sweep needs, or throws {@link Misconfigured}. */
 export const readSweepConfig = (env: unknown): SweepConfig => toSweepConfig(parse(sweepSchema, env));
 
+const isLocal = ({ hcloudEndpoint }: Pick<SweepConfig, "hcloudEndpoint">): boolean => LOOPBACK.test(hcloudEndpoint);
+
 function toSweepConfig(set: z.infer<typeof sweepSchema>): SweepConfig {
+  const isPublic = !isLocal({ hcloudEndpoint: set.HCLOUD_ENDPOINT });
   // Two installations of one project tell their machines apart by this alone, so it must not be guessed twice.
-  if (set.INSTALLATION.length < 16 && !LOOPBACK.test(set.HCLOUD_ENDPOINT))
+  if (set.INSTALLATION.length < 16 && isPublic)
     throw new Misconfigured("INSTALLATION", "must have at least 16 characters; make one with: openssl rand -hex 16");
+  if (isPublic && new URL(set.HCLOUD_ENDPOINT).protocol === "http:")
+    throw new Misconfigured("HCLOUD_ENDPOINT", "must be https: the token would go over the net in the clear");
   return {
     provider: set.PROVIDER,
     hcloudToken: set.HCLOUD_TOKEN,
@@ -116,8 +153,28 @@ function toSweepConfig(set: z.infer<typeof sweepSchema>): SweepConfig {
   };
 }
 
-function parse<T>(shape: z.ZodType<T>, env: unknown): T {
-  const parsed = shape.safeParse(env);
+/** A setting's value as it is given; an empty one counts as not set, whichever it is. */
+function given(env: unknown, name: string): unknown {
+  const value: unknown = typeof env === "object" && env !== null ? Reflect.get(env, name) : undefined;
+  return value === "" ? undefined : value;
+}
+const isSet = (env: unknown, name: string): boolean => given(env, name) !== undefined;
+
+/** The same as people paste it: white space around it means nothing. */
+function pasted(env: unknown, name: string): unknown {
+  const value = given(env, name);
+  if (typeof value !== "string") return value;
+  const text = value.trim();
+  // Whoever set it meant something, and the default may be something else: an old epoch brings revoked tokens back.
+  if (text === "") throw new Misconfigured(name, "must not be blank: give it a value, or leave it out");
+  if (/^["']|["']$/.test(text)) throw new Misconfigured(name, "must be given without quotes around it");
+  return text;
+}
+
+function parse<T>(shape: z.ZodObject<z.ZodRawShape> & z.ZodType<T>, env: unknown): T {
+  const isReadable = typeof env === "object" && env !== null;
+  const values = Object.keys(shape.shape).map((name) => [name, pasted(env, name)] as const);
+  const parsed = shape.safeParse(isReadable ? Object.fromEntries(values) : env);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   throw new Misconfigured(String(issue?.path[0] ?? "the environment"), issue?.message ?? "cannot be read");

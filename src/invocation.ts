@@ -3,7 +3,7 @@ import { readConfig, type Config, type SweepConfig } from "./config.ts";
 import type { Host, Scope } from "./http/edge/app-env.ts";
 import type { Context } from "./lifecycle/context.ts";
 import type { createProviders } from "./providers.ts";
-import type { Meter } from "./reaper/budget.ts";
+import { AFTER_A_REQUEST, budgetOf, type Meter } from "./reaper/budget.ts";
 import type { SweepContext } from "./reaper/context.ts";
 import { logLines, type SweepOrder, type SweepReport } from "./reaper/report.ts";
 import { sweep } from "./reaper/sweep.ts";
@@ -78,6 +78,7 @@ function openRequest(invocation: Invocation, config: Config, requestId: string):
     newUid: runtime.newUid,
     randomBytes: runtime.randomBytes,
     sleep: runtime.sleep,
+    affords: (cost) => budgetOf(meter, AFTER_A_REQUEST[config.plan]).allows(cost),
     log: runtime.log,
     sweep: (order) => runSweep(runtime, openSweep(invocation, config, runtime.now()), order),
   };

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { readConfig, readSweepConfig, type Config } from "../src/config.ts";
+import { readConfig, readSweepConfig, SETTINGS, type Config } from "../src/config.ts";
 import { Misconfigured } from "../src/machine/misconfigured.ts";
 import { createProviders } from "../src/providers.ts";
 import { DAY, HOUR, MINUTE } from "./machine/fixtures.ts";
 
 type Settings = Record<string, unknown>;
-const NEEDED = { HCLOUD_TOKEN: "token", INSTALLATION: "installation-of-ours", ADMIN_TOKEN: "admin" };
+const ADMIN = "admin-token-of-32-characters-or-more";
+const NEEDED = { HCLOUD_TOKEN: "token", INSTALLATION: "installation-of-ours", ADMIN_TOKEN: ADMIN };
+const LOCAL = "http://127.0.0.1:8788/v1";
 const read = (settings: Settings = {}): Config => readConfig({ ...NEEDED, ...settings });
 
 /** Every bad value below contains it, so that a message which repeats the value gives itself away. */
@@ -32,7 +34,7 @@ describe("by default", () => {
       graceMs: 10 * MINUTE,
       launchDeadlineMs: 15 * MINUTE,
       plan: "free",
-      adminToken: "admin",
+      adminToken: ADMIN,
       defaultTtlMs: HOUR,
       creates: true,
       authEpoch: "1",
@@ -58,7 +60,8 @@ describe("a good value", () => {
     ["GRACE", "0s", { graceMs: 0 }],
     ["LAUNCH_DEADLINE", "1m", { launchDeadlineMs: MINUTE }],
     ["PLAN", "paid", { plan: "paid" }],
-    ["ADMIN_TOKEN", "aZ0-._~+/==", { adminToken: "aZ0-._~+/==" }],
+    ["ADMIN_TOKEN", `aZ0-._~+/${"x".repeat(30)}==`, { adminToken: `aZ0-._~+/${"x".repeat(30)}==` }],
+    ["ADMIN_TOKEN", "x".repeat(512), { adminToken: "x".repeat(512) }],
     ["DEFAULT_TTL", "60s", { defaultTtlMs: MINUTE }],
     ["DEFAULT_TTL", "24h", { defaultTtlMs: DAY }],
     ["CREATES", "off", { creates: false }],
@@ -69,21 +72,27 @@ describe("a good value", () => {
 });
 
 describe("a bad value is refused by key, and never repeated", () => {
-  const NO_DURATION = [CANARY, `1h${CANARY}`, `-1h ${CANARY}`, "", "1", "1.5h", "-1h", "NaN", 60, null];
+  const NO_DURATION = [CANARY, `1h${CANARY}`, `-1h ${CANARY}`, "  ", "1", "1.5h", "-1h", "NaN", 60, null];
   const cases: [string, unknown[]][] = [
     ["PROVIDER", [{ [CANARY]: 1 }, 7]],
     ["HCLOUD_TOKEN", ["  ", 7, { [CANARY]: 1 }, `${CANARY} ${CANARY}`, `${CANARY}\n${CANARY}`, `${CANARY}🦟`]],
-    ["HCLOUD_ENDPOINT", [CANARY, `//${CANARY}`, `ftp://${CANARY}.example`, `javascript:${CANARY}`, "", 7]],
+    [
+      "HCLOUD_ENDPOINT",
+      [CANARY, `//${CANARY}`, `ftp://${CANARY}.example`, `javascript:${CANARY}`, `http://${CANARY}.example`, " ", 7],
+    ],
     ["INSTALLATION", [`${CANARY} of ours, which is long`, `-${CANARY}-of-ours-too`, CANARY.repeat(11), 7]],
     ["PREVIOUS_INSTALLATIONS", [`-${CANARY}`, `fine,${CANARY} two`, CANARY.repeat(11), 7]],
     ["MAX_AGE", [...NO_DURATION, "0s", "59s", "31d"]],
     ["GRACE", [...NO_DURATION, "31d"]],
     ["LAUNCH_DEADLINE", [...NO_DURATION, "0s", "59s", "31d"]],
-    ["PLAN", [CANARY, "Free", "", 7]],
-    ["ADMIN_TOKEN", ["  ", `${CANARY} two`, `${CANARY}ä`, `"${CANARY}"`, 7]],
+    ["PLAN", [CANARY, "Free", " ", 7]],
+    [
+      "ADMIN_TOKEN",
+      ["  ", `${ADMIN} ${CANARY}`, `${ADMIN}${CANARY}ä`, `"${ADMIN}${CANARY}"`, CANARY, CANARY.repeat(100), 7],
+    ],
     ["DEFAULT_TTL", [...NO_DURATION, "59s", "25h", "31d"]],
-    ["CREATES", [CANARY, "ON", "true", "", true]],
-    ["AUTH_EPOCH", ["", 7, { [CANARY]: 1 }]],
+    ["CREATES", [CANARY, "ON", "true", " ", true]],
+    ["AUTH_EPOCH", [" ", "\t\n", 7, { [CANARY]: 1 }]],
   ];
 
   it.each(cases.flatMap(([key, values]) => values.map((value): [string, unknown] => [key, value])))(
@@ -136,6 +145,116 @@ describe("INSTALLATION", () => {
   });
 });
 
+describe("all settings are read alike, as people paste them", () => {
+  const GOOD: Record<string, string> = {
+    PROVIDER: "memory",
+    HCLOUD_TOKEN: "pasted",
+    HCLOUD_ENDPOINT: "https://api.example/v1",
+    INSTALLATION: "0123456789abcdef",
+    PREVIOUS_INSTALLATIONS: "one,two",
+    MAX_AGE: "2h",
+    GRACE: "1m",
+    LAUNCH_DEADLINE: "5m",
+    PLAN: "paid",
+    ADMIN_TOKEN: "x".repeat(40),
+    DEFAULT_TTL: "30m",
+    CREATES: "off",
+    AUTH_EPOCH: "2",
+  };
+  const SECRETS = new Set(["HCLOUD_TOKEN", "INSTALLATION", "ADMIN_TOKEN"]);
+  const entries = Object.entries(GOOD);
+
+  it("these are all of them", () => {
+    expect(Object.keys(GOOD).toSorted()).toEqual(SETTINGS.toSorted());
+  });
+
+  it.each(entries)("%s=%j with white space around it is the same", (key, value) => {
+    expect(read({ [key]: ` ${value}\r\n` })).toEqual(read({ [key]: value }));
+    expect(read({ [key]: value })).not.toEqual(read());
+  });
+
+  it.each(entries.filter(([key]) => !SECRETS.has(key)))("%s that is empty counts as not set", (key) => {
+    expect(read({ [key]: "" })).toEqual(read());
+  });
+
+  it.each(entries)("%s=%j in quotes is refused, by the rule that it breaks", (key, value) => {
+    for (const quoted of [`"${value}"`, `'${value}'`, ` "${value}" `, `"${value}`]) {
+      const refusal = refusalOf(() => read({ [key]: quoted }));
+      expect([refusal.key, refusal.rule]).toEqual([key, "must be given without quotes around it"]);
+    }
+  });
+
+  it.each(entries)("%s that is white space alone is refused: whoever set it meant something", (key) => {
+    const refusal = refusalOf(() => read({ [key]: " \t" }));
+    expect([refusal.key, refusal.rule]).toEqual([key, "must not be blank: give it a value, or leave it out"]);
+  });
+});
+
+describe("a setting that a later version reads", () => {
+  it.each(
+    (
+      "MAX_MACHINES MAX_EUR_PER_MONTH KEEP_HISTORY CURRENCY OIDC_AUDIENCE PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
+      "HEARTBEAT_URL POLICIES PROFILES HOOKS ENDPOINTS ISSUERS RUNNERS"
+    ).split(" "),
+  )("is refused by name, and not ignored: %s", (key) => {
+    for (const value of ["1", " ", { [CANARY]: 1 }, 7]) {
+      const refusal = refusalOf(() => read({ [key]: value }));
+      expect(refusal.key).toBe(key);
+      expect(refusal.rule).toContain("is not supported yet");
+      expect(refusal.message).not.toContain(CANARY);
+    }
+    expect(read({ [key]: "" })).toEqual(read());
+    expect(readSweepConfig({ ...NEEDED, [key]: "1" })).toMatchObject({ maxAgeMs: DAY });
+  });
+
+  it("is none that nobody knows: a Worker may have bindings of its own", () => {
+    expect(read({ DB: {}, CF_VERSION: "1" })).toEqual(read());
+  });
+});
+
+describe("secrets that are none", () => {
+  it.each([
+    ["shorter than 32 characters", "ADMIN_TOKEN", "x".repeat(31)],
+    ["the provider's token", "ADMIN_TOKEN", "t".repeat(64)],
+    ["the word that every label tells", "ADMIN_TOKEN", "i".repeat(40)],
+    ["the word that older labels tell", "ADMIN_TOKEN", "p".repeat(40)],
+    ["the provider's token, which every label would tell", "INSTALLATION", "t".repeat(64)],
+  ])("are refused, unless the endpoint is loopback: %s", (_what, key, value) => {
+    const set = {
+      ADMIN_TOKEN: "a".repeat(40),
+      HCLOUD_TOKEN: "t".repeat(64),
+      INSTALLATION: "i".repeat(40),
+      PREVIOUS_INSTALLATIONS: "p".repeat(40),
+    };
+    // A label takes 63 characters at most.
+    const shorter = key === "INSTALLATION" ? { HCLOUD_TOKEN: "t".repeat(63), [key]: value.slice(1) } : { [key]: value };
+    expect(refusalOf(() => read({ ...set, ...shorter })).key).toBe(key);
+    expect(() => read({ ...set, ...shorter, HCLOUD_ENDPOINT: LOCAL })).not.toThrow();
+  });
+
+  it("are refused where no header takes them, whatever the endpoint", () => {
+    for (const HCLOUD_ENDPOINT of [LOCAL, undefined])
+      expect(refusalOf(() => read({ ADMIN_TOKEN: "x".repeat(513), HCLOUD_ENDPOINT })).key).toBe("ADMIN_TOKEN");
+  });
+});
+
+describe("HCLOUD_ENDPOINT", () => {
+  it.each(["http://api.hetzner.cloud/v1", "HTTP://proxy.example", "http://127.0.0.1.example.com/v1"])(
+    "never has the token go over the net in the clear, not for a sweep either: %s",
+    (HCLOUD_ENDPOINT) => {
+      expect(refusalOf(() => read({ HCLOUD_ENDPOINT })).key).toBe("HCLOUD_ENDPOINT");
+      expect(refusalOf(() => readSweepConfig({ ...NEEDED, HCLOUD_ENDPOINT })).key).toBe("HCLOUD_ENDPOINT");
+    },
+  );
+
+  it.each(["http://127.0.0.1:8788/v1", "http://localhost:8788", "HTTP://[::1]:1/v1"])(
+    "may on this machine: %s",
+    (url) => {
+      expect(read({ HCLOUD_ENDPOINT: url }).hcloudEndpoint).toBe(url);
+    },
+  );
+});
+
 describe("what the sweep needs", () => {
   it.each([
     ["ADMIN_TOKEN", undefined],
@@ -143,7 +262,10 @@ describe("what the sweep needs", () => {
     ["DEFAULT_TTL", "soon"],
     ["DEFAULT_TTL", "30d"],
     ["CREATES", "perhaps"],
-    ["AUTH_EPOCH", ""],
+    ["AUTH_EPOCH", "  "],
+    ["MAX_MACHINES", "1"],
+    ["ADMIN_TOKEN", "short"],
+    ["ADMIN_TOKEN", "installation-of-ours"],
   ])("is read although %s is %j", (key, value) => {
     const settings = { ...NEEDED, [key]: value };
     expect(refusalOf(() => readConfig(settings)).key).toBe(key);
@@ -174,12 +296,9 @@ describe("PROVIDER", () => {
     expect(open(provider)()).toHaveProperty("driver.priceEurPerHour");
   });
 
-  it.each([CANARY, "", "Hetzner", "constructor", "__proto__"])(
-    "P12: %j is not, and the known ones are named",
-    (text) => {
-      const refusal = refusalOf(open(text));
-      expect(refusal.key).toBe("PROVIDER");
-      expect(refusal.rule).toBe("must be one of hetzner, memory");
-    },
-  );
+  it.each([CANARY, "Hetzner", "constructor", "__proto__"])("P12: %j is not, and the known ones are named", (text) => {
+    const refusal = refusalOf(open(text));
+    expect(refusal.key).toBe("PROVIDER");
+    expect(refusal.rule).toBe("must be one of hetzner, memory");
+  });
 });

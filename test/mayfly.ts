@@ -57,7 +57,7 @@ export function createMayfly(settings: Record<string, string> = {}) {
     method: string,
     path: string,
     body?: unknown,
-    token: string | null = "admin-token",
+    token: string | null = env.ADMIN_TOKEN,
   ): Promise<Answer> {
     const context = createExecutionContext();
     const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };

@@ -7,10 +7,11 @@ export const LENDING: readonly Mutant[] = [
     broken: "the provider is asked first, and the row is written once it has answered",
     promise: "I5",
     file: "src/lifecycle/create.ts",
-    find: "if (await store.machines.insert(row, now + TRY_MS, context.requestId)) return attempt(context, row, plan, false);",
+    find: "(await context.store.machines.insert(row, until, context.requestId)) ? attempt(context, row, plan, claim) : null,",
     replace:
-      "const machines = { ...store.machines, choose: async () => true };\n" +
-      "    return attempt({ ...context, store: { ...store, machines } }, row, plan, false);",
+      "attempt(\n" +
+      "      { ...context, store: { ...context.store, machines: { ...context.store.machines, choose: async () => true } } },\n" +
+      "      row,\n      plan,\n      { ...claim, untils: [until] },\n    ),",
     caughtBy: ["test/lifecycle/settling.test.ts"],
   },
   {
@@ -131,5 +132,50 @@ export const LENDING: readonly Mutant[] = [
     find: 'if (seen.machineIds?.length !== 0 && row.spec.kind === "network") return',
     replace: 'if (seen.id === "") return',
     caughtBy: ["test/reaper/orphans.test.ts"],
+  },
+  {
+    name: "cut-off create left alone",
+    broken: "whoever waits for a create that was cut off never takes it over",
+    promise: "I8",
+    file: "src/lifecycle/refresh.ts",
+    find: "const taken = await takeOver(current);",
+    replace: "const taken = done(current);",
+    caughtBy: ["test/lifecycle/cut-off.test.ts"],
+  },
+  {
+    name: "another's claim given back",
+    broken: "a slow try that fails gives back the claim of the call that took it over, and a third may try beside that",
+    promise: "I3",
+    file: "src/store/machine-work.ts",
+    find: "AND next_try_at IN (SELECT value FROM json_each(?4))",
+    replace: "AND ?4 IS NOT NULL",
+    caughtBy: ["test/lifecycle/cut-off.test.ts"],
+  },
+  {
+    name: "agreed is done",
+    broken: "a firewall counts as put on as soon as the provider has agreed to do it",
+    promise: "I8",
+    file: "src/lifecycle/use-resource.ts",
+    find: "return progressOf(await followActions(context, await act({ id, machineIds })));",
+    replace: "await act({ id, machineIds });\n    return progressOf([]);",
+    caughtBy: ["test/lifecycle/actions.test.ts"],
+  },
+  {
+    name: "setting that limits nothing",
+    broken: "a setting that this version does not support is taken and ignored",
+    promise: "I6",
+    file: "src/config.ts",
+    find: "UNSUPPORTED_SETTINGS.find((name) => isSet(env, name))",
+    replace: 'UNSUPPORTED_SETTINGS.find((name) => isSet(env, name) && name === "")',
+    caughtBy: ["test/config.test.ts"],
+  },
+  {
+    name: "refused create litters",
+    broken: "what was made with a machine that was refused stays, until a sweep has looked twice",
+    promise: "I1",
+    file: "src/lifecycle/attempt.ts",
+    find: "if (!outcome.ok || outcome.value.row.uid !== row.uid) await",
+    replace: "if (outcome.ok && outcome.value.row.uid !== row.uid) await",
+    caughtBy: ["test/lifecycle/refused-creates.test.ts"],
   },
 ];

@@ -38,7 +38,7 @@ export function tearDownRoute(app: OpenAPIHono<AppEnv>): void {
     c.set("outcome", "deleting");
     const named = {
       machines: machines.map((row) => machineToJson(row, scope.now())),
-      resources: await shown(scope.reads, resources),
+      resources: await shown(scope, resources),
     };
     return dryRun
       ? c.json({ ...named, dry_run: true as const }, 200)

@@ -5,6 +5,7 @@ import type { NewMachine } from "../store/machines.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { done, refused, type Outcome, type Refusal } from "./refusal.ts";
 import { ensureResource, newResource } from "./create-resource.ts";
+import { claimLeftMs } from "./trying.ts";
 
 export type AttachedIds = Pick<MachineSpec, "sshKeyIds" | "networkIds" | "firewallIds">;
 
@@ -45,7 +46,7 @@ export async function attach(
     if (!found.ok) return found;
     // Another call is making it, and a machine without its firewall is none that anybody asked for.
     const { providerId } = found.value;
-    if (providerId === null) return refused(UNDER_WAY);
+    if (providerId === null) return refused(underWay(claimLeftMs(found.value, context.now())));
     rows.push({ ...found.value, providerId });
   }
   const uids = new Set(rows.map(({ uid }) => uid));
@@ -64,10 +65,13 @@ async function made(
   { spec, index }: { readonly spec: ResourceSpec; readonly index: number },
   resumed: boolean,
 ): Promise<Outcome<ResourceRow>> {
-  const wanted = { owner, name: `${uid}-${index}`, spec, ttlMs: null, machineUid: uid };
+  const wanted = { owner, name: madeWithName(uid, index), spec, ttlMs: null, machineUid: uid };
   const outcome = resumed ? await ensureResource(context, wanted) : await newResource(context, wanted);
   return outcome.ok ? done(outcome.value.row) : outcome;
 }
+
+/** What the one is called that is made with a machine; `index` is its place among all that the machine was asked with. */
+export const madeWithName = (machineUid: string, index: number): string => `${machineUid}-${index}`;
 
 /** One that the provider has shown. */
 type Attached = ResourceRow & { readonly providerId: string };
@@ -96,9 +100,10 @@ const GOING: Refusal = {
   next: "Repeat the call when it is gone and made anew.",
   retryAfterSeconds: 5,
 };
-const UNDER_WAY: Refusal = {
+const underWay = (leftMs: number): Refusal => ({
   code: "provider_unavailable",
   message: "What the machine is to use is still being made by another call.",
   next: "Repeat the same call; it cannot double anything.",
-  retryAfterSeconds: 5,
-};
+  // Sooner nobody else may make it.
+  retryAfterSeconds: Math.max(5, Math.ceil(leftMs / 1000)),
+});

@@ -8,9 +8,10 @@ import type { NewMachine } from "../store/machines.ts";
 import { attach, type AttachedIds } from "./attachments.ts";
 import { coolLast, COOL_DOWN_MS, isSamePair, MOST_TRIED, triedCandidate, type Candidates } from "./candidates.ts";
 import type { Context, RequestContext } from "./context.ts";
+import { endMadeWith } from "./end-made-with.ts";
 import { heldByOurs, record, RELEASED, type Created } from "./record.ts";
 import { onDriverError, refusalOf, refused, type Outcome, type Refusal, type TriedCandidate } from "./refusal.ts";
-import { saysNothingMade, TRY_MS } from "./trying.ts";
+import { reclaim, saysNothingMade, trying, type Claim } from "./trying.ts";
 
 /** What a machine is to be, and where it is tried. */
 export interface Wanted {
@@ -23,8 +24,7 @@ export interface Wanted {
 interface Tries extends Wanted {
   readonly row: NewMachine;
   readonly ids: AttachedIds;
-  /** An earlier call's try may have had an effect that nobody saw. */
-  readonly resumed: boolean;
+  readonly claim: Claim;
   /** Those that had no room so far. */
   readonly tried: TriedCandidate[];
   /** What a selector of images means for a server type. */
@@ -32,23 +32,35 @@ interface Tries extends Wanted {
 }
 
 /**
- * Tries to make a row's machine: each candidate once, in order, and only a definite refusal for shortage moves on to the next.
- * `resumed`: an earlier try may have had an effect that nobody saw, so no refusal of this one proves that there is none.
+ * Tries to make a row's machine under a claim that is held: each candidate once, in order, and only a definite refusal for shortage
+ * moves on to the next. Where an earlier try may have had an effect that nobody saw, no refusal of this one proves that there is none.
  */
 export async function attempt(
   context: RequestContext,
   row: NewMachine,
   wanted: Wanted,
-  resumed: boolean,
+  claim: Claim,
 ): Promise<Outcome<Created>> {
-  const attached = await attach(context, row, wanted.attachments, resumed);
+  const outcome = await tryAll(context, row, wanted, claim);
+  // What was made for a machine that never came, or turned out to be another's, would only litter the project.
+  if (!outcome.ok || outcome.value.row.uid !== row.uid) await endMadeWith(context, row, wanted.attachments);
+  return outcome;
+}
+
+async function tryAll(
+  context: RequestContext,
+  row: NewMachine,
+  wanted: Wanted,
+  claim: Claim,
+): Promise<Outcome<Created>> {
+  const attached = await attach(context, row, wanted.attachments, claim.resumed);
   if (!attached.ok) {
-    await giveUp(context, row, attached.refusal, !resumed);
+    await giveUp(context, { row, claim }, attached.refusal, !claim.resumed);
     return attached;
   }
-  const elsewhere = await madeBefore(context, row);
+  const elsewhere = await madeBefore(context, { row, claim });
   if (elsewhere) return elsewhere;
-  const tries: Tries = { ...wanted, row, ids: attached.value, resumed, tried: [], snapshots: new Map() };
+  const tries: Tries = { ...wanted, row, ids: attached.value, claim, tried: [], snapshots: new Map() };
   for (const candidate of (await coolLast(context, wanted.candidates)).slice(0, MOST_TRIED)) {
     const outcome = await onDriverError(
       () => tryOne(context, tries, candidate),
@@ -59,7 +71,7 @@ export async function attempt(
   const { tried } = tries;
   const untried = wanted.candidates.filter((one) => !tried.some((other) => isSamePair(one, other)));
   const refusal = noRoom([...tried, ...untried.map((one) => triedCandidate(one, "not_tried"))]);
-  await giveUp(context, row, refusal, !resumed);
+  await giveUp(context, tries, refusal, !claim.resumed);
   return refused(refusal);
 }
 
@@ -69,7 +81,7 @@ async function tryOne(context: Context, tries: Tries, candidate: Candidate): Pro
   const image = await imageOf(context, tries, candidate);
   // The row owns each further try anew, and shows what is being tried.
   const chosen = { ...candidate, image, attachments: toConfirm(ids), credential: row.credential };
-  if (!(await store.machines.choose(row.uid, chosen, now(), now() + TRY_MS))) return refused(RELEASED);
+  if (!(await store.machines.choose(row.uid, chosen, now(), reclaim(tries.claim, now())))) return refused(RELEASED);
   const machine = await driver.create(specOf(row, { ...request, ...candidate, image }, ids));
   const isOpen = (one: Candidate) => ![candidate, ...tried].some((other) => isSamePair(other, one));
   const candidates = [
@@ -78,12 +90,12 @@ async function tryOne(context: Context, tries: Tries, candidate: Candidate): Pro
     ...tries.candidates.filter(isOpen).map((one) => triedCandidate(one, "not_tried")),
   ];
   const written = { ...row, attachments: chosen.attachments };
-  return record(context, written, machine, { isNew: !tries.resumed, candidates });
+  return record(context, written, machine, { isNew: !tries.claim.resumed, candidates });
 }
 
 async function failed(
   context: Context,
-  { row, attachments, resumed, tried }: Tries,
+  { row, attachments, claim, tried }: Tries,
   candidate: Candidate,
   error: DriverError,
 ): Promise<Outcome<Created> | "no_room"> {
@@ -96,7 +108,7 @@ async function failed(
   const held = error.existing && (await heldByOurs(context, error.existing, row));
   if (held) return held;
   const refusal = attachments.length > 0 ? hinted(refusalOf(error)) : refusalOf(error);
-  await giveUp(context, row, refusal, isDefinite(error, resumed));
+  await giveUp(context, { row, claim }, refusal, isDefinite(error, claim.resumed));
   return refused(refusal);
 }
 
@@ -104,7 +116,10 @@ async function failed(
  * Under an installation that this one took over the same owner and name have another name at the provider, which so cannot refuse a
  * second machine: it is looked for (I3). Null where there is none.
  */
-async function madeBefore(context: Context, row: NewMachine): Promise<Outcome<Created> | null> {
+async function madeBefore(
+  context: Context,
+  { row, claim }: Pick<Tries, "row" | "claim">,
+): Promise<Outcome<Created> | null> {
   const [, ...previous] = context.rules.installations;
   if (previous.length === 0) return null;
   const selector = ourSelector(previous, { [LABEL.owner]: row.owner, [LABEL.name]: row.name });
@@ -116,7 +131,7 @@ async function madeBefore(context: Context, row: NewMachine): Promise<Outcome<Cr
     return null;
   };
   return onDriverError(search, async (error) => {
-    await giveUp(context, row, refusalOf(error), false);
+    await giveUp(context, { row, claim }, refusalOf(error), false);
     return refused(refusalOf(error));
   });
 }
@@ -132,10 +147,23 @@ const hinted = (refusal: Refusal): Refusal =>
     : refusal;
 
 /** A try is over: the row has failed where it is certain that nothing was made, else the next call or sweep goes on with it. */
-async function giveUp({ store, now }: Context, row: NewMachine, refusal: Refusal, isCertain: boolean): Promise<void> {
+async function giveUp(
+  { store, now }: Context,
+  { row, claim }: Pick<Tries, "row" | "claim">,
+  refusal: Refusal,
+  isCertain: boolean,
+): Promise<void> {
   if (isCertain) await store.endings.fail([{ uid: row.uid, reason: refusal.code }], now());
-  else await store.work.giveBack(row.uid, refusal.message, now());
+  else await store.work.giveBackTry(row.uid, claim.untils, refusal.message, now());
 }
+
+/** Makes a try for a row's machine under a claim, which is given back where the try ends before it is over. */
+export const tryingMachine = <T>(
+  { store, now }: Context,
+  uid: string,
+  claim: Claim,
+  act: () => Promise<T>,
+): Promise<T> => trying(claim, now, (error) => store.work.giveBackTry(uid, claim.untils, error, now()), act);
 
 /** What the machine is to be seen with once it runs; a key cannot be seen. */
 const toConfirm = ({ firewallIds, networkIds }: AttachedIds): Attachments | null =>

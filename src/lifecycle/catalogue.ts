@@ -5,36 +5,39 @@ import { done, onDriverError, refusalOf, refused, type Outcome } from "./refusal
 /** Stock changes within hours; what is older is asked for again. */
 const FRESH_MS = 10 * 60_000;
 
+type Asking = Pick<Context, "store" | "capabilities" | "provider" | "now">;
+
+/** Whether nobody needs to ask again yet. */
+export const isFresh = (known: Catalogue | null, now: number): known is Catalogue =>
+  known !== null && now - known.fetchedAt < FRESH_MS;
+
+/** Asks the provider what it offers, and keeps that. Provider failures surface. */
+export async function askCatalogue({ store, capabilities, provider, now }: Asking): Promise<Catalogue> {
+  const fetchedAt = now();
+  const catalogue = { serverTypes: (await capabilities.serverTypes?.()) ?? [], fetchedAt };
+  await store.catalogues.write(provider, catalogue);
+  return catalogue;
+}
+
 /**
- * What the provider offers, at most ten minutes old. Where it does not answer, what it said last, however old: `fetchedAt`
+ * What the provider offers, at most ten minutes old. Where it does not answer, or is not to be asked, what it said last, however old: `fetchedAt`
  * tells; only where it never answered is there a refusal.
  */
-export async function readCatalogue({
-  store,
-  capabilities,
-  provider,
-  now,
-}: Pick<Context, "store" | "capabilities" | "provider" | "now">): Promise<Outcome<Catalogue>> {
-  const askedAt = now();
+export async function readCatalogue(context: Asking): Promise<Outcome<Catalogue>> {
+  const { store, provider, capabilities, now } = context;
   const known = await store.catalogues.read(provider);
-  if (known !== null && askedAt - known.fetchedAt < FRESH_MS) return done(known);
+  // What is left of the provider's rate limit then is for deletes.
+  if (isFresh(known, now()) || (known !== null && capabilities.hasHeadroom?.() === false)) return done(known);
   return onDriverError(
-    async () => {
-      const catalogue = { serverTypes: (await capabilities.serverTypes?.()) ?? [], fetchedAt: askedAt };
-      await store.catalogues.write(provider, catalogue);
-      return done(catalogue);
-    },
+    async () => done(await askCatalogue(context)),
     (error) => (known === null ? refused(refusalOf(error)) : done(known)),
   );
 }
 
-/** What a server type costs in a region, in EUR per hour; null is unknown, and no failure (S82, S83). */
-export const priceOf = (
-  { driver }: Pick<Context, "driver">,
-  region: string,
-  serverType: string,
-): Promise<Outcome<number | null>> =>
-  onDriverError(
-    async () => done(await driver.priceEurPerHour(region, serverType)),
-    (error) => refused(refusalOf(error)),
-  );
+/** What a server type costs in a region, in EUR per hour, by the known catalogue; null is unknown, and no failure (S82, S83). */
+export async function priceOf(context: Asking, region: string, serverType: string): Promise<Outcome<number | null>> {
+  const read = await readCatalogue(context);
+  if (!read.ok) return read;
+  const type = read.value.serverTypes.find(({ name }) => name === serverType);
+  return done(type?.regions.find((one) => one.region === region)?.priceEurPerHour ?? null);
+}

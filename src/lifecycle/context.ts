@@ -37,4 +37,6 @@ export interface RequestContext extends Context {
   readonly rules: LendingRules;
   /** Lets that many milliseconds pass. */
   readonly sleep: (milliseconds: number) => Promise<void>;
+  /** Whether this invocation may make so many more calls and statements; asked before what a sweep can do as well. */
+  readonly affords: (cost: { readonly fetches: number; readonly statements: number }) => boolean;
 }

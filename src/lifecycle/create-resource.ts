@@ -5,12 +5,13 @@ import { isLiveResource, type ResourceKind, type ResourceRow, type ResourceSpec 
 import { valid } from "../machine/validation.ts";
 import { specText } from "../store/resource-row.ts";
 import type { NewResource } from "../store/resources.ts";
+import { checkRegion } from "./check-offer.ts";
 import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
-import { GOING, makeResource, type CreatedResource } from "./make-resource.ts";
+import { GOING, makeResource, tryingResource, type CreatedResource } from "./make-resource.ts";
 import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
 import { resourcesOf } from "./resources.ts";
-import { TRY_MS } from "./trying.ts";
+import { claimAt } from "./trying.ts";
 
 /** What a caller asks for: a firewall, a network or a key, under its own name for it. */
 export interface ResourceOrder {
@@ -36,6 +37,8 @@ export async function createResource(
   if (!named.ok) return breaksRule(named.problem);
   const life = ttl === undefined ? valid(defaultTtlMs) : checkLife("ttl", ttl, maxAgeMs);
   if (!life.ok) return breaksRule(life.problem);
+  const offered = spec.kind === "network" ? await checkRegion(context, spec.region) : done(undefined);
+  if (!offered.ok) return offered;
   const installation = await claimInstallation(context);
   if (!installation.ok) return installation;
   return ensureResource(context, { owner, name, spec, ttlMs: life.value, machineUid: null });
@@ -86,8 +89,11 @@ export async function newResource(context: RequestContext, wanted: WantedResourc
     requestedAt: now(),
     expiresAt: now() + (ttlMs ?? 0),
   };
-  const isHeld = await store.resources.insert(row, row.requestedAt + TRY_MS, machineUid);
-  return isHeld ? makeResource(context, row, false) : refused(GOING);
+  const claim = claimAt(row.requestedAt, false);
+  const [until = row.requestedAt] = claim.untils;
+  return tryingResource(context, row.uid, claim, async () =>
+    (await store.resources.insert(row, until, machineUid)) ? makeResource(context, row, claim) : refused(GOING),
+  );
 }
 
 async function repeat(
@@ -102,8 +108,15 @@ async function repeat(
   let current: ResourceRow | null = row;
   if (row.expiresAt <= now && wanted.ttlMs !== null) current = await store.resources.renew(row.uid, now + wanted.ttlMs);
   if (current === null) return refused(GOING);
-  const mayTry = row.phase === "requested" && (await store.resources.claimTry(row.uid, now, now + TRY_MS));
-  return mayTry ? makeResource(context, current, true) : done({ row: current, isNew: false });
+  const known = current;
+  if (row.phase !== "requested") return done({ row: known, isNew: false });
+  const claim = claimAt(now, true);
+  const [until = now] = claim.untils;
+  return tryingResource(context, row.uid, claim, async () =>
+    (await store.resources.claimTry(row.uid, now, until))
+      ? makeResource(context, known, claim)
+      : done({ row: known, isNew: false }),
+  );
 }
 
 const notOffered = (kind: ResourceKind): Refusal => ({

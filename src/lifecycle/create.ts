@@ -3,7 +3,8 @@ import { isLive, type MachineRow } from "../machine/machine.ts";
 import { checkName, providerName } from "../machine/name.ts";
 import type { NewMachine } from "../store/machines.ts";
 import { checkAttachments } from "./attachments.ts";
-import { attempt } from "./attempt.ts";
+import { attempt, tryingMachine } from "./attempt.ts";
+import { checkOffer } from "./check-offer.ts";
 import { candidatesOf, type Candidates } from "./candidates.ts";
 import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
@@ -11,7 +12,7 @@ import { checkOrder, type CheckedOrder, type MachineOrder } from "./order.ts";
 import { known, RELEASING, type Created } from "./record.ts";
 import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
 import { specHash } from "./spec-hash.ts";
-import { TRY_MS } from "./trying.ts";
+import { claimAt, claimLeftMs } from "./trying.ts";
 
 /**
  * Lends a machine: the row first, then the provider, then the record. Owner and name decide which machine is meant: a
@@ -19,7 +20,7 @@ import { TRY_MS } from "./trying.ts";
  * anew (I3, P20). While one call is trying, others are told of the machine to come.
  *
  * An ambiguous failure leaves the row `requested`: the same call again looks and tries once more under the same provider
- * name, which the provider itself refuses to double.
+ * name, which the provider itself refuses to double. So does a call that was cut off, once its claim has passed.
  */
 export async function createMachine(
   context: RequestContext,
@@ -41,16 +42,24 @@ export async function createMachine(
     if (forbidden !== null) return refused(givenUp(forbidden - now));
     const usable = await checkAttachments(context, plan.owner, plan.attachments);
     if (!usable.ok) return usable;
-    const row = await rowOf(context, plan, now);
-    if (await store.machines.insert(row, now + TRY_MS, context.requestId)) return attempt(context, row, plan, false);
+    const offered = await checkOffer(context, order);
+    if (!offered.ok) return offered;
+    const choice = await candidatesOf(context, order);
+    if (!choice.ok) return choice;
+    const wanted = { ...plan, candidates: choice.value };
+    const made = await begin(context, await rowOf(context, wanted, now), wanted);
+    if (made !== null) return made;
   }
   return refused(RELEASING);
 }
 
 /** What a create is to come to, as far as that is known before the first look at a row. */
 interface Plan extends CheckedOrder, Pick<MachineRow, "owner" | "account" | "name" | "credential" | "specSha256"> {
-  readonly candidates: Candidates;
+  readonly order: MachineOrder;
 }
+
+/** The same, and where it is tried. */
+type Sited = Plan & { readonly candidates: Candidates };
 
 async function planOf(
   context: RequestContext,
@@ -64,13 +73,11 @@ async function planOf(
   if (!checked.ok) return breaksRule(checked.problem);
   const installation = await claimInstallation(context);
   if (!installation.ok) return installation;
-  const choice = await candidatesOf(context, order);
-  if (!choice.ok) return choice;
   const [credential, specSha256] = [await context.credential(), await specHash(order)];
-  return done({ ...checked.value, owner, account, name, candidates: choice.value, credential, specSha256 });
+  return done({ ...checked.value, owner, account, name, order, credential, specSha256 });
 }
 
-async function rowOf(context: RequestContext, plan: Plan, now: number): Promise<NewMachine> {
+async function rowOf(context: RequestContext, plan: Sited, now: number): Promise<NewMachine> {
   const { owner, account, name, credential, specSha256, request, candidates, keepOnFailureMs } = plan;
   const { installations, defaultTtlMs, maxAgeMs } = context.rules;
   const [installation] = installations;
@@ -94,15 +101,31 @@ async function rowOf(context: RequestContext, plan: Plan, now: number): Promise<
   };
 }
 
+/** Writes down the row and makes its machine; null where a live row has the name by now. */
+function begin(context: RequestContext, row: NewMachine, plan: Sited): Promise<Outcome<Created> | null> {
+  const claim = claimAt(row.requestedAt, false);
+  const [until = row.requestedAt] = claim.untils;
+  return tryingMachine(context, row.uid, claim, async () =>
+    (await context.store.machines.insert(row, until, context.requestId)) ? attempt(context, row, plan, claim) : null,
+  );
+}
+
 async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Promise<Outcome<Created>> {
   const now = context.now();
   if (row.phase === "destroying" || row.expiresAt <= now) return refused(RELEASING);
   // A row that was lost and found again does not know what was asked for.
   if (row.specSha256 !== "" && row.specSha256 !== plan.specSha256) return refused(specMismatch(row.name));
-  const mayTry = row.phase === "requested" && (await context.store.work.claimTry(row.uid, now, now + TRY_MS));
+  if (row.phase !== "requested" || claimLeftMs(row, now) > 0) return known(row);
+  const choice = await candidatesOf(context, plan.order);
+  if (!choice.ok) return choice;
+  const wanted = { ...plan, candidates: choice.value };
+  const claim = claimAt(now, true);
+  const [until = now] = claim.untils;
   // The try goes out under the credential of now, whatever the one before did.
   const retried = { ...row, credential: plan.credential };
-  return mayTry ? attempt(context, retried, plan, true) : known(row);
+  return tryingMachine(context, row.uid, claim, async () =>
+    (await context.store.work.claimTry(row.uid, now, until)) ? attempt(context, retried, wanted, claim) : known(row),
+  );
 }
 
 const givenUp = (leftMs: number): Refusal => ({

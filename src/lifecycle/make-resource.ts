@@ -5,7 +5,7 @@ import type { NewResource } from "../store/resources.ts";
 import type { Context } from "./context.ts";
 import { done, onDriverError, refusalOf, refused, type Outcome, type Refusal } from "./refusal.ts";
 import { findByUid } from "./resources.ts";
-import { saysNothingMade } from "./trying.ts";
+import { saysNothingMade, trying, type Claim } from "./trying.ts";
 
 /** The one that a create answers. */
 export interface CreatedResource {
@@ -13,12 +13,18 @@ export interface CreatedResource {
   readonly isNew: boolean;
 }
 
-/**
- * Makes at the provider what a row stands for, and writes down what came of it. `resumed`: an earlier try may have had an effect
- * that nobody saw.
- */
-export function makeResource(context: Context, row: NewResource, resumed: boolean): Promise<Outcome<CreatedResource>> {
+/** Makes a try for one under a claim, which is given back where the try ends before it is over. */
+export const tryingResource = <T>(
+  { store, now }: Context,
+  uid: string,
+  claim: Claim,
+  act: () => Promise<T>,
+): Promise<T> => trying(claim, now, (error) => store.resources.giveBackTry(uid, claim.untils, error, now()), act);
+
+/** Makes at the provider what a row stands for, under a claim that is held, and writes down what came of it. */
+export function makeResource(context: Context, row: NewResource, claim: Claim): Promise<Outcome<CreatedResource>> {
   const { resources } = context.store;
+  const { resumed } = claim;
   return onDriverError(
     async () => {
       const seen = await makeAtProvider(context, row, resumed);
@@ -36,7 +42,7 @@ export function makeResource(context: Context, row: NewResource, resumed: boolea
       // Names are no keys here: who has this one was looked for by uid, and is another.
       const isDefinite = !resumed && !error.ambiguous && (saysNothingMade(error) || error.code === "name_taken");
       if (isDefinite) await resources.fail(row.uid, refusal.code, context.now());
-      else await resources.giveBack(row.uid, error.message, context.now());
+      else await resources.giveBackTry(row.uid, claim.untils, error.message, context.now());
       return refused(refusal);
     },
   );

@@ -2,7 +2,8 @@ import { isOurs, ourSelector } from "../machine/ownership.ts";
 import { LABEL, uidIn } from "../machine/labels.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import type { Context, RequestContext } from "./context.ts";
-import { onDriverError } from "./refusal.ts";
+import { done, onDriverError, type Outcome } from "./refusal.ts";
+import { claimLeftMs } from "./trying.ts";
 
 /** How old a look may be before somebody looks again; one look serves everybody who waits. */
 export const FRESH_MS = 3000;
@@ -52,18 +53,36 @@ async function look(
 }
 
 /**
- * Waits until a machine is no longer being created, for `waitMs` at most, and answers its row as it is then. Everybody who
- * waits for one machine shares one look in three seconds.
+ * Whether nobody is making what a row asks for, though the provider has not shown it: the call that began it was cut off, and only
+ * its caller's repeat goes on.
  */
-export async function waitWhileCreating(context: RequestContext, row: MachineRow, waitMs: number): Promise<MachineRow> {
-  const until = context.now() + waitMs;
+export const isUnsent = (row: MachineRow, now: number): boolean =>
+  row.phase === "requested" && row.providerId === null && row.expiresAt > now && claimLeftMs(row, now) === 0;
+
+/**
+ * Waits until a machine is no longer being created, for `waitMs` at most, and answers its row as it is then. Everybody who
+ * waits for one machine shares one look in three seconds. Whoever may make it hands in `takeOver`, which is called in the moment in
+ * which nobody else can still be making it; what that refuses is the answer.
+ */
+export async function waitWhileCreating(
+  context: RequestContext,
+  row: MachineRow,
+  waitMs: number,
+  takeOver: (row: MachineRow) => Promise<Outcome<MachineRow>> = async (unsent) => done(unsent),
+): Promise<Outcome<MachineRow>> {
+  const { now, sleep, store } = context;
+  const until = now() + waitMs;
   let current = row;
-  while (current.status === "creating" && context.now() < until) {
-    await context.sleep(Math.min(FRESH_MS, until - context.now()));
+  while (current.status === "creating" && now() < until) {
+    const claimMs = current.phase === "requested" ? claimLeftMs(current, now()) : 0;
+    await sleep(Math.min(FRESH_MS, until - now(), claimMs || FRESH_MS));
     const [looked] = await refreshCreating(context, [current]);
     // Somebody else looked, or nobody may: what is known by now is in the row.
-    current =
-      looked === undefined || looked === current ? ((await context.store.machines.byUid(row.uid)) ?? current) : looked;
+    current = looked === undefined || looked === current ? ((await store.machines.byUid(row.uid)) ?? current) : looked;
+    if (!isUnsent(current, now())) continue;
+    const taken = await takeOver(current);
+    if (!taken.ok) return taken;
+    current = taken.value;
   }
-  return current;
+  return done(current);
 }

@@ -22,8 +22,11 @@ export interface Refusal {
   readonly next: string;
   readonly retryAfterSeconds?: number;
   readonly problem?: Problem;
-  /** What it is about, where the code alone does not tell: what can be ordered at all, or what a machine was to use. */
-  readonly about?: "offer" | "attached";
+  /**
+   * What it is about, where the code alone does not tell: what can be ordered at all, what a machine was to use, or what a provider had
+   * agreed to do.
+   */
+  readonly about?: "offer" | "attached" | "action";
   /** It may have been done all the same. */
   readonly isUncertain?: true;
   /** Under `capacity`: what was tried. */

@@ -1,3 +1,4 @@
+import type { ProviderAction } from "../driver/capabilities.ts";
 import { getIfThere, isNotFound, type DriverError } from "../driver/driver.ts";
 import { isSame } from "../machine/ownership.ts";
 import type { MachineRow } from "../machine/machine.ts";
@@ -12,99 +13,155 @@ import {
   type Refusal,
   type Refused,
 } from "./refusal.ts";
-import type { Context } from "./context.ts";
+import type { Context, RequestContext } from "./context.ts";
+import { followActions, type Progress } from "./follow-actions.ts";
 
 /** The provider's ids, once both sides were read again and are what was recorded (I2). */
 type Ids = { readonly id: string; readonly machineIds: readonly string[] };
 
-/** Applies a firewall to machines of the same owner. They are noted as its users first, which keeps it. */
-export const applyFirewall = (
-  context: Context,
-  row: ResourceRow,
-  machines: readonly MachineRow[],
-): Promise<Outcome<void>> =>
-  using(context, row, machines, async ({ id, machineIds }) => {
-    await context.capabilities.firewalls?.apply(id, machineIds);
-  });
+/** Asks the provider for something, and answers what it has begun. */
+type Act = (ids: Ids) => Promise<readonly ProviderAction[]>;
 
-/** Puts machines of the same owner into a network. They are noted as its users first, which keeps it. */
-export const attachToNetwork = (
-  context: Context,
+/**
+ * Applies a firewall to machines of the same owner. They are noted as its users first, which keeps it. Answers when the provider has
+ * done it; where that takes longer it is `running`, and the machines stay noted until they end: the same call again tells.
+ */
+export const applyFirewall = (
+  context: RequestContext,
   row: ResourceRow,
   machines: readonly MachineRow[],
-): Promise<Outcome<void>> =>
+): Promise<Outcome<Progress>> =>
+  using(
+    context,
+    row,
+    machines,
+    async ({ id, machineIds }) => (await context.capabilities.firewalls?.apply(id, machineIds)) ?? [],
+  );
+
+/** Puts machines of the same owner into a network, in the same way. */
+export const attachToNetwork = (
+  context: RequestContext,
+  row: ResourceRow,
+  machines: readonly MachineRow[],
+): Promise<Outcome<Progress>> =>
   using(context, row, machines, async ({ id, machineIds }) => {
-    for (const machineId of machineIds) await context.capabilities.networks?.attach(id, machineId);
+    const begun: ProviderAction[] = [];
+    for (const machineId of machineIds)
+      begun.push(...((await context.capabilities.networks?.attach(id, machineId)) ?? []));
+    return begun;
   });
 
 async function using(
-  context: Context,
+  context: RequestContext,
   row: ResourceRow,
   machines: readonly MachineRow[],
-  act: (ids: Ids) => Promise<void>,
-): Promise<Outcome<void>> {
+  act: Act,
+): Promise<Outcome<Progress>> {
   const { resources } = context.store;
   const before = (await resources.users([row.uid])).get(row.uid) ?? [];
-  for (const { uid } of machines) if ((await resources.use(uid, [row.uid])) === 0) return refused(NOT_NOW);
+  const added = machines.filter(({ uid }) => !before.includes(uid));
+  const release = (those: readonly MachineRow[]) =>
+    resources.release(
+      row.uid,
+      those.map(({ uid }) => uid),
+    );
+  for (const { uid } of machines)
+    if ((await resources.use(uid, [row.uid])) === 0) {
+      await release(added);
+      return refused(NOT_NOW);
+    }
   const result = await acting(context, row, machines, act);
   // What surely did not come about must not keep it either.
-  if (!result.ok && !result.refusal.isUncertain) {
-    const users = machines.map(({ uid }) => uid).filter((uid) => !before.includes(uid));
-    await resources.release(row.uid, users);
-  }
+  if (!result.ok && !result.refusal.isUncertain) await release(await unseen(context, row, added, result.refusal));
   return result;
 }
 
-/** Takes a firewall off machines of the same owner. */
-export async function removeFirewall(
+/** Those on which a firewall, or in which network, is not seen. Of several some may have got it before another failed. */
+async function unseen(
   context: Context,
+  { spec, providerId }: ResourceRow,
+  machines: readonly MachineRow[],
+  { about }: Refusal,
+): Promise<readonly MachineRow[]> {
+  // A call that was refused has done nothing.
+  if (about !== "action" || providerId === null) return machines;
+  const seen = await onDriverError(
+    async () => (await kindOf(context, spec)?.get(providerId)) ?? null,
+    () => null,
+  );
+  const shown = seen?.machineIds ?? null;
+  return shown === null ? [] : machines.filter((one) => one.providerId === null || !shown.includes(one.providerId));
+}
+
+/**
+ * Takes a firewall off machines of the same owner. While that is `running` they stay noted as its users; a machine that has not been
+ * seen with it yet is no longer expected to be, from when the provider has agreed.
+ */
+export async function removeFirewall(
+  context: RequestContext,
   row: ResourceRow,
   machines: readonly MachineRow[],
-): Promise<Outcome<void>> {
-  const result = await acting(context, row, machines, async ({ id, machineIds }) => {
-    await context.capabilities.firewalls?.remove(id, machineIds);
-  });
-  if (!result.ok || row.providerId === null) return result;
+): Promise<Outcome<Progress>> {
   const uids = machines.map(({ uid }) => uid);
-  // It is not waited for any more, or a machine would be destroyed for lacking what its owner took off.
-  await context.store.work.forgetFirewall(uids, row.providerId);
-  await context.store.resources.release(row.uid, uids);
+  const result = await acting(context, row, machines, async ({ id, machineIds }) => {
+    const begun = (await context.capabilities.firewalls?.remove(id, machineIds)) ?? [];
+    // It is not waited for any more, or a machine would be destroyed for lacking what its owner took off.
+    await context.store.work.forgetFirewall(uids, id);
+    return begun;
+  });
+  if (result.ok && result.value === "done") await context.store.resources.release(row.uid, uids);
   return result;
 }
 
 /** Leads a network's traffic to a destination over a machine in it. The same again is success, another gateway is refused (S140). */
-export async function addRoute(
-  context: Context,
+export const addRoute = (
+  context: RequestContext,
   row: ResourceRow,
   { destination, gateway }: { destination: string; gateway: string },
-): Promise<Outcome<void>> {
-  return acting(context, row, [], async ({ id }) => {
-    await context.capabilities.networks?.addRoute(id, destination, gateway);
-  });
-}
+): Promise<Outcome<Progress>> =>
+  acting(
+    context,
+    row,
+    [],
+    async ({ id }) => (await context.capabilities.networks?.addRoute(id, destination, gateway)) ?? [],
+  );
 
 async function acting(
-  context: Context,
+  context: RequestContext,
   row: ResourceRow,
   machines: readonly MachineRow[],
-  act: (ids: Ids) => Promise<void>,
-): Promise<Outcome<void>> {
+  act: Act,
+): Promise<Outcome<Progress>> {
   const { driver, capabilities, rules } = context;
   const { providerId: id } = row;
   if (row.phase !== "active" || id === null) return refused(NOT_NOW);
   const machineIds = machines.flatMap(({ providerId }) => (providerId === null ? [] : [providerId]));
   if (machineIds.length < machines.length) return refused(NOT_YET);
   return onDriverError(async () => {
-    const kind = row.spec.kind === "firewall" ? capabilities.firewalls : capabilities.networks;
-    const seen = await kind?.get(id);
+    const seen = await kindOf({ capabilities }, row.spec)?.get(id);
     if (seen === undefined || !isSameResource(row, seen, rules)) return refused(IDENTITY_MISMATCH);
     for (const machine of machines) {
       const live = machine.providerId === null ? null : await getIfThere(driver, machine.providerId);
       if (live === null || !isSame(machine, live)) return refused(IDENTITY_MISMATCH);
     }
-    await act({ id, machineIds });
-    return done(undefined);
+    return progressOf(await followActions(context, await act({ id, machineIds })));
   }, refusedBy);
+}
+
+const kindOf = ({ capabilities }: Pick<Context, "capabilities">, { kind }: ResourceRow["spec"]) =>
+  kind === "firewall" ? capabilities.firewalls : capabilities.networks;
+
+/** That a provider has agreed is no success: one of its actions that failed is told in its words. */
+function progressOf(actions: readonly ProviderAction[]): Outcome<Progress> {
+  const failed = actions.find(({ state }) => state === "failed");
+  if (failed === undefined) return done(actions.some(({ state }) => state === "running") ? "running" : "done");
+  return refused({
+    code: "provider_unavailable",
+    message: `The provider agreed, and then it failed: ${failed.error ?? "it does not say why"}.`,
+    next: "Repeat the same call; it cannot double anything.",
+    about: "action",
+    retryAfterSeconds: 5,
+  });
 }
 
 function refusedBy(error: DriverError): Refused {

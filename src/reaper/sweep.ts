@@ -6,10 +6,11 @@
  *   reap       machines older than MAX_AGE, found at the provider: it needs no row and finds what D1 forgot
  *   settle     rows of a create or a destroy under way: followed to its end
  *   reconcile  every quarter of an hour the inventory against the rows, and the rows against it
- *   orphans    firewalls, networks and keys that nobody uses any more: deleted
+ *   orphans    firewalls, networks and keys that nobody uses any more: deleted; once an hour the catalogue
  */
 import { invalidInput } from "../driver/driver.ts";
 import { AFTER_A_REQUEST, PLANS, type Plan, type Share } from "./budget.ts";
+import { refreshCatalogue } from "./catalogue.ts";
 import { failureOf, type PhaseContext, type SweepContext } from "./context.ts";
 import { dryRunProvider } from "./dry-run.ts";
 import { expire, settle } from "./due-rows.ts";
@@ -198,7 +199,8 @@ async function endAndLook(
 ): Promise<string | null> {
   if (ended instanceof StoreError) throw ended;
   await endResources(context, ended);
-  return lookForOrphans(context);
+  const failure = await lookForOrphans(context);
+  return (await refreshCatalogue(context)) ?? failure;
 }
 
 function reportOf(

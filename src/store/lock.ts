@@ -12,6 +12,7 @@ const lockRow = z.object({
   last_report_at: z.int(),
   last_error: z.string().nullable(),
   resources_listed_at: z.int(),
+  catalogue_asked_at: z.int(),
   first_sweep_at: z.int().nullable(),
   // What cannot be read costs a pass that begins anew, and not the sweep.
   reconcile: jsonText(z.unknown()),
@@ -46,6 +47,8 @@ export interface Release {
 export interface SweepMemory {
   /** When all resources at the provider were last looked at. */
   resourcesListedAt: number;
+  /** When the catalogue was last asked for. */
+  catalogueAskedAt: number;
   /** When this database's first sweep ran. */
   readonly firstSweepAt: number;
   reconcile: ReconcileMemory;
@@ -101,6 +104,7 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 
 const memoryOf = (row: z.infer<typeof lockRow>): SweepMemory => ({
   resourcesListedAt: row.resources_listed_at,
+  catalogueAskedAt: row.catalogue_asked_at,
   firstSweepAt: row.first_sweep_at ?? NEVER,
   reconcile: reconcile.safeParse(row.reconcile).data ?? freshMemory(),
 });
@@ -139,7 +143,9 @@ export function createLockStore(db: Db) {
     /** What the next sweep will know; for one that takes no lock. */
     async recall(): Promise<SweepMemory> {
       const row = await current();
-      return row ? memoryOf(row) : { resourcesListedAt: 0, firstSweepAt: NEVER, reconcile: freshMemory() };
+      return row
+        ? memoryOf(row)
+        : { resourcesListedAt: 0, catalogueAskedAt: 0, firstSweepAt: NEVER, reconcile: freshMemory() };
     },
 
     /** Holds on for longer. False when another has taken over, and the sweep must stop. */
@@ -157,7 +163,8 @@ export function createLockStore(db: Db) {
           {
             head: `UPDATE locks SET holder = NULL, held_until = 0, last_error = ?3,
               last_good_cron_at = CASE WHEN ?4 THEN ?2 ELSE last_good_cron_at END,
-              last_report_at = CASE WHEN ?5 THEN ?2 ELSE last_report_at END, resources_listed_at = ?6, reconcile = ?7`,
+              last_report_at = CASE WHEN ?5 THEN ?2 ELSE last_report_at END, resources_listed_at = ?6, reconcile = ?7,
+              catalogue_asked_at = ?8`,
             where: HELD,
           },
           fence,
@@ -167,6 +174,7 @@ export function createLockStore(db: Db) {
           Number(reported),
           memory.resourcesListedAt,
           JSON.stringify(memory.reconcile),
+          memory.catalogueAskedAt,
         ),
       );
     },

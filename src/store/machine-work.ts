@@ -142,6 +142,24 @@ export function createMachineWork(db: Db) {
     },
 
     /**
+     * A try to create is over, and nobody knows what came of it: the next call may go on at once. Guarded by `requested`, and by
+     * the claim being one of these still, so that the claim of a later try stays.
+     */
+    async giveBackTry(uid: string, untils: readonly number[], error: string, now: number): Promise<void> {
+      const given = change(
+        {
+          head: "UPDATE machines SET last_error = ?2, next_try_at = ?3",
+          where: "uid = ?1 AND phase = 'requested' AND next_try_at IN (SELECT value FROM json_each(?4))",
+        },
+        uid,
+        error,
+        now,
+        JSON.stringify(untils),
+      );
+      await db.write(given);
+    },
+
+    /**
      * A sweep has looked at these and leaves each alone until its `nextTryAt`; what was seen for the first time is dated. Guarded by
      * being live, and by the end that was read: an owner's word that came meanwhile is not put off.
      */

@@ -126,10 +126,14 @@ export function createResourceStore(db: Db) {
         ),
       ),
 
-    /** A try ended without anybody knowing what came of it: the next may begin at once. */
-    async giveBack(uid: string, error: string, now: number): Promise<void> {
+    /**
+     * A try ended without anybody knowing what came of it: the next may begin at once. Guarded by `requested`, and by the claim being
+     * one of these still.
+     */
+    async giveBackTry(uid: string, untils: readonly number[], error: string, now: number): Promise<void> {
       const head = "UPDATE resources SET last_error = ?2, next_try_at = ?3";
-      await db.write(change({ head, where: "uid = ?1 AND phase = 'requested'" }, uid, error, now));
+      const where = "uid = ?1 AND phase = 'requested' AND next_try_at IN (SELECT value FROM json_each(?4))";
+      await db.write(change({ head, where }, uid, error, now, JSON.stringify(untils)));
     },
 
     /** Begins a new lease where the last one ended and nobody has deleted it yet. */

@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { BODY, createMayfly, machineIn, MINUTE, NOW } from "../mayfly.ts";
 
@@ -63,7 +64,7 @@ describe("the app", () => {
     expect([health.status, await health.text()]).toEqual([503, expect.stringContaining("apply the migrations")]);
     const listed = await mayfly.app.request(
       "/v1/machines",
-      { headers: { Authorization: "Bearer admin-token" } },
+      { headers: { Authorization: `Bearer ${env.ADMIN_TOKEN}` } },
       Object.assign({}, mayfly.bindings, broken),
     );
     expect(listed.status).toBe(503);

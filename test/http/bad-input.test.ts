@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { BODY, createMayfly, type Mayfly } from "../mayfly.ts";
 import { KEY_A } from "../simulator/sample-keys.ts";
@@ -10,7 +11,7 @@ async function expectRefused(
   fields: object,
 ) {
   const [method, path, body, token] = call;
-  const answer = await mayfly.send(method, path, body, token === undefined ? "admin-token" : token);
+  const answer = await mayfly.send(method, path, body, token === undefined ? env.ADMIN_TOKEN : token);
   expect(answer, `${method} ${path} ${JSON.stringify(body)?.slice(0, 200)}`).toMatchObject({
     status,
     body: { status, ...fields },
@@ -206,7 +207,7 @@ describe("a name, id or query that breaks a rule", () => {
     const send = (body: BodyInit) =>
       mayfly.app.request(
         "/v1/machines/a",
-        { method: "PUT", headers: { Authorization: "Bearer admin-token" }, body },
+        { method: "PUT", headers: { Authorization: `Bearer ${env.ADMIN_TOKEN}` }, body },
         mayfly.bindings,
       );
     const bytes = await send(new Uint8Array([...new TextEncoder().encode('{"server_type":"'), 0xff, 0xfe]));
@@ -241,14 +242,14 @@ describe("a name, id or query that breaks a rule", () => {
 describe("a caller who is nobody", () => {
   it("is told so before anything else is looked at", async () => {
     const mayfly = createMayfly();
-    for (const token of [null, "wrong", "admin-token2", ""]) {
+    for (const token of [null, "wrong", `${env.ADMIN_TOKEN}2`, ""]) {
       await expectRefused(mayfly, ["PUT", "/v1/machines/A", "{", token], 401, { code: "unauthorized" });
       await expectRefused(mayfly, ["GET", "/v1/nothing", undefined, token], 401, { code: "unauthorized" });
     }
   });
   it("is answered with WWW-Authenticate, whatever the header holds", async () => {
     const { app, bindings } = createMayfly();
-    for (const header of ["Basic YTpi", "Bearer", "Bearer  ", "bearer a b", `Bearer ${long(9000)}`, "admin-token"]) {
+    for (const header of ["Basic YTpi", "Bearer", "Bearer  ", "bearer a b", `Bearer ${long(9000)}`, env.ADMIN_TOKEN]) {
       const response = await app.request("/v1/machines", { headers: { Authorization: header } }, bindings);
       expect(response.status, header).toBe(401);
       expect(response.headers.get("WWW-Authenticate")).toBe("Bearer");

@@ -100,6 +100,27 @@ describe("a price", () => {
     expect(await price("fsn1", "cx99")).toMatchObject({ pricing: { price_eur_per_hour: null } });
   });
 
+  it("costs the provider nothing, however often it is asked for: once in ten minutes", async () => {
+    const mayfly = createMayfly();
+    const price = () => mayfly.send("GET", "/v1/pricing?region=fsn1&server_type=cx23");
+    await price();
+    const before = mayfly.simulator.requests().length;
+    for (let call = 0; call < 20; call++) expect((await price()).text).toContain("0.010472");
+    expect(mayfly.simulator.requests()).toHaveLength(before);
+    mayfly.advance(11 * MINUTE);
+    await price();
+    expect(asked(mayfly, "/v1/server_types")).toBe(2);
+  });
+
+  it("is what it was where the provider does not answer, or its rate limit is for others", async () => {
+    const mayfly = createMayfly();
+    const price = () => mayfly.send("GET", "/v1/pricing?region=fsn1&server_type=cx23");
+    const known = (await price()).body;
+    mayfly.advance(11 * MINUTE);
+    mayfly.simulator.fault({ method: "GET", path: ".*", times: 9, status: 503, code: "unavailable", message: "no" });
+    expect(await price()).toMatchObject({ status: 200, body: known });
+  });
+
   it.each([
     ["/v1/pricing", "region"],
     ["/v1/pricing?region=fsn1", "server_type"],

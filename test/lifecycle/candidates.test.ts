@@ -46,6 +46,16 @@ describe("candidates", () => {
     expect([repeat.status, chosenIn(repeat).region]).toEqual([200, "fsn1"]);
   });
 
+  it("are no reason to refuse a repeat: what an architecture means is not asked for again", async () => {
+    const mayfly = createMayfly();
+    const body = { arch: "arm64", region: "fsn1" };
+    expect((await put(mayfly, body)).status).toBe(201);
+    mayfly.advance(11 * MINUTE);
+    mayfly.simulator.stock({ available: false });
+    await mayfly.send("GET", "/v1/server_types");
+    expect((await put(mayfly, body)).status).toBe(200);
+  });
+
   it("S41: move on at every shape of shortage", async () => {
     const shapes: [number, string, string][] = [
       [412, "resource_unavailable", "error during placement"],

@@ -79,6 +79,10 @@ const CALLS: Calls = {
     claimLook: writes(({ work }) => work.claimLook(["active"], NOW, NOW)),
     forgetFirewall: writes(({ work }) => work.forgetFirewall(["active"], "1")),
     giveBack: writes(({ work }) => work.giveBack("active", "e", NOW)),
+    giveBackTry: writes(
+      ({ work }) => work.giveBackTry("tried", [END], "e", NOW),
+      () => putMachine({ uid: "tried", phase: "requested", status: "creating", nextTryAt: END }),
+    ),
     postpone: writes(({ work }) => work.postpone([{ ...TRY, missing: true, mismatched: true }], NOW)),
   },
   endings: {
@@ -119,7 +123,10 @@ const CALLS: Calls = {
     list: reads(({ resources }) => resources.list("firewall", null, 1, 9)),
     claimTry: writes(({ resources }) => resources.claimTry("wanted", NOW, END)),
     made: writes(({ resources }) => resources.made("wanted", RESOURCE)),
-    giveBack: writes(({ resources }) => resources.giveBack("wanted", "e", NOW)),
+    giveBackTry: writes(
+      ({ resources }) => resources.giveBackTry("tried", [END], "e", NOW),
+      () => putResource({ uid: "tried", phase: "requested", createdAt: null, nextTryAt: END }),
+    ),
     renew: writes(({ resources }) => resources.renew("firewall", END)),
     use: writes(({ resources }) => resources.use("active", ["firewall"])),
     usesNetwork: reads(({ resources }) => resources.usesNetwork("active")),

@@ -2,6 +2,7 @@
 import { HTTPException } from "hono/http-exception";
 import type * as z from "zod";
 import { Misconfigured } from "../../machine/misconfigured.ts";
+import { ClaimLeft } from "../../lifecycle/trying.ts";
 import { StoreError } from "../../store/db.ts";
 import { HttpProblem, invalidField } from "./problem.ts";
 
@@ -19,6 +20,7 @@ export function toProblem(error: unknown): HttpProblem {
     return new HttpProblem("store_unavailable", {
       detail: `What was asked may have happened: ${error.hint}.`,
       next: "Repeat the same call; it cannot double anything.",
+      ...(error instanceof ClaimLeft ? { retryAfterSeconds: error.seconds } : {}),
     });
   // Hono's own refusals are all about requests that it cannot read.
   if (error instanceof HTTPException && error.status < 500)

@@ -22,7 +22,11 @@ const attach = createRoute({
     query: ownerQuery,
     body: { content: { "application/json": { schema: z.strictObject({ network: z.string() }) } }, required: true },
   },
-  responses: { 200: json(one, "Done, or so already"), ...problems },
+  responses: {
+    200: json(one, "Done, or so already"),
+    202: json(one, "The provider has agreed and is still at it; the same call again tells"),
+    ...problems,
+  },
 });
 
 /** `POST /v1/machines/{name or id}/attach_to_network`. */
@@ -34,7 +38,8 @@ export function attachRoutes(app: OpenAPIHono<AppEnv>): void {
     const network = unwrap(await liveNetwork(scope, machine.owner, c.req.valid("json").network, "network"));
     const work = attachToNetwork(scope, network, [machine]);
     keepAlive(c, work);
-    unwrap(await work);
-    return c.json({ machine: toJson(machine, scope.now()) }, 200);
+    const progress = unwrap(await work);
+    c.set("outcome", progress);
+    return c.json({ machine: toJson(machine, scope.now()) }, progress === "done" ? 200 : 202);
   });
 }

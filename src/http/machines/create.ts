@@ -4,6 +4,7 @@ import * as z from "zod";
 import { createMachine } from "../../lifecycle/create.ts";
 import { checkOrder } from "../../lifecycle/order.ts";
 import { waitWhileCreating } from "../../lifecycle/refresh.ts";
+import { done } from "../../lifecycle/refusal.ts";
 import { checkName, idOf } from "../../machine/name.ts";
 import { silenceOf } from "../../reaper/health.ts";
 import { inBackground, keepAlive } from "../edge/background.ts";
@@ -66,13 +67,21 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
   const order = orderOf(sent);
   // Nobody pays with a sweep for what is refused at sight.
   validOf(checkOrder(order, scope.rules));
-  const work = createMachine(scope, principal, name, order);
-  keepAlive(c, work);
+  const begin = () => {
+    const work = createMachine(scope, principal, name, order);
+    keepAlive(c, work);
+    return work;
+  };
+  const work = begin();
   const warning = await sweepIfSilent(c, scope, work);
   const { row: created, isNew, candidates } = unwrap(await work);
   // What an invocation may spend, the sweep for a dead cron needs; it does not go on waiting as well.
   const waitMs = warning === null ? asked.wait * 1000 : 0;
-  const row = await waitWhileCreating(scope, created, waitMs);
+  const takeOver = async () => {
+    const again = await begin();
+    return again.ok ? done(again.value.row) : again;
+  };
+  const row = unwrap(await waitWhileCreating(scope, created, waitMs, takeOver));
   c.set("machine", idOf(row.uid));
   c.set("outcome", isNew ? "created" : "repeated");
   c.header("Location", `/v1/machines/${idOf(row.uid)}`);

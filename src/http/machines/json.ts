@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { isUnsent } from "../../lifecycle/refresh.ts";
 import { STATUSES, type MachineRow } from "../../machine/machine.ts";
 import { costMicroEur, toEur } from "../../machine/money.ts";
 import { idOf } from "../../machine/name.ts";
@@ -32,6 +33,11 @@ export const machineJson = z.object({
   destroyed_at: time,
   price_eur_per_hour: z.number().nullable().meta({ description: "null = unknown, never free" }),
   cost_eur: z.number().nullable(),
+  unsent: z
+    .literal(true)
+    .optional()
+    .meta({ description: "only while it is `creating`, not seen at the provider, and nobody is making it" }),
+  next: z.string().optional().meta({ description: "what to do about that" }),
 });
 
 /** Answers about one machine, and about a page of them. */
@@ -68,8 +74,11 @@ export function toJson(row: MachineRow, now: number): z.infer<typeof machineJson
     destroyed_at: maybe(row.destroyedAt),
     price_eur_per_hour: row.priceMicroEur === null ? null : toEur(row.priceMicroEur),
     cost_eur: cost === null ? null : toEur(cost),
+    ...(isUnsent(row, now) ? { unsent: true as const, next: UNSENT } : {}),
   };
 }
+
+const UNSENT = "Repeat the PUT with the same body: the call that began it was cut off, and it cannot be doubled.";
 
 /** The first address of a /64, which a machine configures for itself (S58): base `2001:db8::` is `2001:db8::1`. */
 const hostAddress = (base: string): string => (base.endsWith("::") ? `${base}1` : base);

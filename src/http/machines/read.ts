@@ -3,6 +3,7 @@ import { refreshCreating, refreshJoining, waitWhileCreating } from "../../lifecy
 import type { AppEnv } from "../edge/app-env.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { listedOwner } from "../edge/owner.ts";
+import { unwrap } from "../edge/problem.ts";
 import { labelSelector, metaOf, ownerQuery, paging, refParam, statuses, wait } from "../edge/schemas.ts";
 import { many, one, toJson } from "./json.ts";
 import { machineMeant } from "./meant.ts";
@@ -40,7 +41,7 @@ export function readRoutes(app: OpenAPIHono<AppEnv>): void {
     const row = await machineMeant(c, c.req.valid("param").ref, asked.owner);
     const [created = row] = await refreshCreating(scope, [row]);
     const fresh = await refreshJoining(scope, created);
-    const waited = await waitWhileCreating(scope, fresh, asked.wait * 1000);
+    const waited = unwrap(await waitWhileCreating(scope, fresh, asked.wait * 1000));
     return c.json({ machine: toJson(waited, scope.now()) }, 200);
   });
 }

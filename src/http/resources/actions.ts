@@ -2,6 +2,7 @@ import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import * as z from "zod";
 import { liveMachines } from "../../lifecycle/find.ts";
+import type { Progress } from "../../lifecycle/follow-actions.ts";
 import type { Outcome } from "../../lifecycle/refusal.ts";
 import { addRoute, applyFirewall, removeFirewall } from "../../lifecycle/use-resource.ts";
 import type { MachineRow } from "../../machine/machine.ts";
@@ -31,7 +32,11 @@ const actionRoute = <Body extends z.ZodType>(kind: ResourceKind, action: string,
       query: ownerQuery,
       body: { content: { "application/json": { schema } }, required: true },
     },
-    responses: { 200: json(oneOf(kind), "Done, or so already"), ...problems },
+    responses: {
+      200: json(oneOf(kind), "Done, or so already"),
+      202: json(oneOf(kind), "The provider has agreed and is still at it; the same call again tells"),
+      ...problems,
+    },
   });
 const onMachines = z.strictObject({ machines });
 const apply = actionRoute("firewall", "apply_to_resources", "Apply a firewall to machines of yours", onMachines);
@@ -69,8 +74,9 @@ async function liveOne(c: Context<AppEnv>, kind: ResourceKind, text: string, own
 const usersIn = async (c: Context<AppEnv>, { owner }: ResourceRow, texts: readonly string[]): Promise<MachineRow[]> =>
   unwrap(await liveMachines(c.get("scope"), owner, texts, "machines"));
 
-async function answer(c: Context<AppEnv>, row: ResourceRow, work: Promise<Outcome<void>>) {
+async function answer(c: Context<AppEnv>, row: ResourceRow, work: Promise<Outcome<Progress>>) {
   keepAlive(c, work);
-  unwrap(await work);
-  return c.json(await wrapped(c.get("scope"), row), 200);
+  const progress = unwrap(await work);
+  c.set("outcome", progress);
+  return c.json(await wrapped(c.get("scope"), row), progress === "done" ? 200 : 202);
 }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { FirewallRule } from "../../machine/firewall.ts";
+import { isUnsentResource } from "../../lifecycle/resources.ts";
 import { idOf } from "../../machine/name.ts";
 import { resourceId, resourceStatus, type ResourceKind, type ResourceRow } from "../../machine/resource.ts";
 import { pagination } from "../edge/schemas.ts";
@@ -26,6 +27,8 @@ export const resourceJson = z
     rules: z.array(z.record(z.string(), z.unknown())).optional(),
     ip_range: z.string().optional(),
     region: z.string().optional(),
+    unsent: z.literal(true).optional().meta({ description: "only while it is `creating` and nobody is making it" }),
+    next: z.string().optional().meta({ description: "what to do about that" }),
   })
   .meta({ id: "Resource" });
 
@@ -39,8 +42,8 @@ export const manyOf = (kind: ResourceKind) =>
   z.object({ [PLURALS[kind]]: z.array(resourceJson), meta: z.object({ pagination }) });
 export const oneOf = (kind: ResourceKind) => z.object({ [kind]: resourceJson });
 
-/** Shows a row, and who uses it. */
-export function toJson(row: ResourceRow, machineUids: readonly string[]): z.infer<typeof resourceJson> {
+/** Shows a row at `now`, and who uses it. */
+export function toJson(row: ResourceRow, machineUids: readonly string[], now: number): z.infer<typeof resourceJson> {
   const at = (ms: number) => new Date(ms).toISOString();
   const maybe = (ms: number | null) => (ms === null ? null : at(ms));
   return {
@@ -56,8 +59,11 @@ export function toJson(row: ResourceRow, machineUids: readonly string[]): z.infe
     expires_at: row.expiresAt > row.requestedAt || row.deleteRequestedAt !== null ? at(row.expiresAt) : null,
     deleted_at: maybe(row.deletedAt),
     ...fieldsOf(row),
+    ...(isUnsentResource(row, now) ? { unsent: true as const, next: UNSENT } : {}),
   };
 }
+
+const UNSENT = "Repeat the call that asked for it, with the same body: it was cut off, and cannot be doubled.";
 
 function fieldsOf({ spec }: ResourceRow) {
   if (spec.kind === "ssh_key") return { public_key: spec.publicKey };

@@ -58,11 +58,11 @@ function routesOf(app: OpenAPIHono<AppEnv>, kind: ResourceKind): void {
   });
 
   app.openapi(list, async (c) => {
-    const { reads } = c.get("scope");
+    const scope = c.get("scope");
     const { page, per_page: perPage, owner: asked } = c.req.valid("query");
     const owner = listedOwner(c, asked);
-    const { rows, total } = await reads.resources.list(kind, owner, page, perPage);
-    return c.json({ [PLURALS[kind]]: await shown(reads, rows), meta: metaOf(page, perPage, total) }, 200);
+    const { rows, total } = await scope.reads.resources.list(kind, owner, page, perPage);
+    return c.json({ [PLURALS[kind]]: await shown(scope, rows), meta: metaOf(page, perPage, total) }, 200);
   });
 
   app.openapi(get, async (c) => {

@@ -1,0 +1,75 @@
+import type { ServerType } from "../machine/server-type.ts";
+import { invalid, valid, type Checked } from "../machine/validation.ts";
+import type { Context } from "./context.ts";
+import type { MachineOrder } from "./order.ts";
+import { breaksRule, done, type Outcome } from "./refusal.ts";
+
+/** What is older may have been overtaken by what the provider sells since. */
+const BELIEVED_MS = 86_400_000;
+
+type Wish = Pick<MachineOrder, "serverTypes" | "regions">;
+
+/**
+ * Whether a create may be begun, as far as it can be told before a row is written: what the known catalogue says that the provider
+ * does not have, or does not sell there, is refused, and nothing is asked for that. What it does not know is not. Whatever else is
+ * looked at before a create, as an image by its id, belongs here.
+ */
+export const checkOffer = (context: Pick<Context, "store" | "provider" | "now">, wish: Wish): Promise<Outcome<void>> =>
+  judged(context, (types, now) => {
+    const words = checkWords(types, wish);
+    return words.ok ? checkPairs(types, wish, now) : words;
+  });
+
+/** The same of the region alone, which something beside machines is to be in. */
+export const checkRegion = (
+  context: Pick<Context, "store" | "provider" | "now">,
+  region: string,
+): Promise<Outcome<void>> => judged(context, (types) => checkWords(types, { regions: [region] }));
+
+async function judged(
+  { store, provider, now }: Pick<Context, "store" | "provider" | "now">,
+  judge: (types: readonly ServerType[], now: number) => Checked<void>,
+): Promise<Outcome<void>> {
+  const known = await store.catalogues.read(provider);
+  const isBelieved = known !== null && known.serverTypes.length > 0 && now() - known.fetchedAt <= BELIEVED_MS;
+  if (!isBelieved) return done(undefined);
+  const checked = judge(known.serverTypes, now());
+  return checked.ok ? done(undefined) : breaksRule(checked.problem);
+}
+
+/** Every type and every region must be one that there is; a misspelt one is told though another would do. */
+function checkWords(types: readonly ServerType[], { serverTypes = [], regions }: Wish): Checked<void> {
+  const names = types.map(({ name }) => name);
+  const places = [...new Set(types.flatMap((type) => type.regions.map(({ region }) => region)))].toSorted();
+  const type = unknownIn(serverTypes, names);
+  if (type !== null) return invalid(fieldOf("server_type", serverTypes, type), `must be one of ${names.join(", ")}`);
+  const region = unknownIn(regions, places);
+  if (region !== null) return invalid(fieldOf("region", regions, region), `must be one of ${places.join(", ")}`);
+  return valid(undefined);
+}
+
+/** One pair at least must be sold. Out of stock is no reason: only a create really tells, and stock comes back. */
+function checkPairs(types: readonly ServerType[], { serverTypes = [], regions }: Wish, now: number): Checked<void> {
+  if ([...serverTypes, ...regions].some(isNumber) || serverTypes.length === 0) return valid(undefined);
+  const sold = types
+    .filter(({ name }) => serverTypes.includes(name))
+    .flatMap((type) => type.regions)
+    .filter(({ unavailableAfter }) => unavailableAfter === null || now < unavailableAfter)
+    .map(({ region }) => region);
+  if (regions.some((region) => sold.includes(region))) return valid(undefined);
+  const where = [...new Set(sold)].toSorted();
+  const what = serverTypes.join(", ");
+  return where.length > 0
+    ? invalid("region", `must be one where ${what} is sold: ${where.join(", ")}`)
+    : invalid("server_type", `must be one that is still sold: ${what} is gone everywhere`);
+}
+
+/** A provider may take its numbers as well, which a catalogue does not tell. */
+const isNumber = (word: string): boolean => /^\d+$/.test(word);
+
+const unknownIn = (words: readonly string[], known: readonly string[]): number | null => {
+  const index = words.findIndex((word) => !isNumber(word) && !known.includes(word));
+  return index < 0 ? null : index;
+};
+const fieldOf = (field: string, words: readonly string[], index: number): string =>
+  words.length === 1 ? field : `${field}.${index}`;
