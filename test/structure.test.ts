@@ -135,6 +135,13 @@ describe("the shape of src/", () => {
     expect(speakers.map(({ path }) => path)).toEqual([]);
   });
 
+  it("I2: deletes a machine in one place alone, which compares what was just read", () => {
+    const deleters = files.filter(
+      ({ path, text }) => !/^driver\/(hetzner|memory)/.test(path) && /\bdriver\.destroy\(/.test(codeOf(text)),
+    );
+    expect(deleters.map(({ path }) => path)).toEqual(["driver/destroy-seen.ts"]);
+  });
+
   it("names concrete drivers in the composition root alone", () => {
     const namers = files.filter((file) =>
       importsOf(file).some((target) => /^driver\/(hetzner|memory)/.test(target) && !file.path.startsWith("driver/")),

@@ -1,8 +1,8 @@
+import { destroySeen } from "../driver/destroy-seen.ts";
 import { DriverError, getIfThere, isNotFound, type Driver } from "../driver/driver.ts";
 import { decide, type Verdict } from "../machine/decide.ts";
-import { LABEL } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
-import { isSame, ourSelector } from "../machine/ownership.ts";
+import { isSame, selectorOf } from "../machine/ownership.ts";
 import { absent, present, UNKNOWN, type Sighting } from "../machine/sighting.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { adoptCredential, doubtOf } from "./credential.ts";
@@ -57,17 +57,19 @@ export async function destroyIfDue(
   const { act, reason } = verdict;
   if (act === "close" && row !== null) await store.endings.close([{ uid: row.uid, reason, phase: "destroyed" }], now);
   if (act !== "destroy" || sighting.seen !== "present") return { ...verdict, isProven: act === "close" };
-  const { providerId } = sighting.machine;
+  const { machine } = sighting;
+  const { providerId } = machine;
+  const meant = selectorOf(row, rules);
   const isItsOwn = row !== null && isLive(row) && (row.providerId ?? providerId) === providerId;
   if (!isItsOwn) {
-    await driver.destroy(providerId);
+    await destroySeen(driver, machine, meant);
     return { ...verdict, isProven: false };
   }
   const { uid, expiresAt } = row;
   await adoptCredential(context, [row]);
   const won = await store.endings.claimDestroy([{ uid, expiresAt, reason, providerId }], now);
   if (!won.has(uid)) return { act: "keep", reason: "live", alert: false, isProven: false };
-  await driver.destroy(providerId);
+  await destroySeen(driver, machine, meant);
   const isProven = await isGone(driver, providerId);
   if (isProven) await store.endings.close([{ uid, reason, phase: "destroyed" }], now);
   else await store.endings.markAccepted([{ uid, providerId }], now);
@@ -92,7 +94,7 @@ async function lookAt(context: Context, row: MachineRow): Promise<readonly Sight
     const machine = await getIfThere(driver, row.providerId);
     return [machine ? present(machine) : absent("id", await doubtOf(context, row))];
   }
-  const machines = await driver.list(ourSelector(rules.installations, { [LABEL.uid]: row.uid }));
+  const machines = await driver.list(selectorOf(row, rules));
   const its = machines.filter((machine: Machine) => isSame(row, machine));
   return its.length === 0 ? [UNKNOWN] : its.map((machine) => present(machine));
 }

@@ -1,11 +1,13 @@
+import { getIfThere } from "../driver/driver.ts";
 import { creationTime, labelTime } from "../machine/age.ts";
 import { isOurs } from "../machine/ownership.ts";
 import { promisedMax } from "../machine/lease.ts";
 import { LABEL, uidIn } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import { isUid } from "../machine/name.ts";
+import { present } from "../machine/sighting.ts";
 import type { NewMachine } from "../store/machines.ts";
-import { isGone } from "./destroy.ts";
+import { destroyIfDue, isGone } from "./destroy.ts";
 import type { Context } from "./context.ts";
 import { done, onDriverError, refused, type Outcome, type Refusal, type TriedCandidate } from "./refusal.ts";
 
@@ -40,10 +42,13 @@ export async function record(
     if (again) return done({ row: again, ...story });
   }
   if (current !== null && isLive(current) && current.phase !== "destroying") return known(current);
+  // An answer is no look: what it tells the id of may be another's.
   const isOver = await onDriverError(
     async () => {
-      await driver.destroy(machine.providerId);
-      return isGone(driver, machine.providerId);
+      const seen = await getIfThere(driver, machine.providerId);
+      if (seen === null) return true;
+      const { act, isProven } = await destroyIfDue(context, current, present(seen), now());
+      return isProven || (act === "destroy" && (await isGone(driver, machine.providerId)));
     },
     () => false,
   );

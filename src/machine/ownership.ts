@@ -1,5 +1,6 @@
 import { LABEL, uidIn } from "./labels.ts";
 import { labelUidOf, type Machine, type MachineRow } from "./machine.ts";
+import type { Rules } from "./rules.ts";
 import type { Selector } from "./selector.ts";
 
 /** Selects at the provider what is ours, and of that what `more` selects. */
@@ -8,6 +9,10 @@ export const ourSelector = (installations: readonly string[], more: Selector = {
   [LABEL.installation]: installations,
   ...more,
 });
+
+/** Selects a row's machine, or without a row all that is ours. */
+export const selectorOf = (row: MachineRow | null, { installations }: Pick<Rules, "installations">): Selector =>
+  ourSelector(installations, row ? { [LABEL.uid]: labelUidOf(row) } : {});
 
 /** Whether labels are our managed one and an installation of ours: all that may ever be touched (I2, P56). */
 export const isOurs = ({ labels }: Pick<Machine, "labels">, installations: readonly string[]): boolean =>

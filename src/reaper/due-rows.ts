@@ -8,12 +8,14 @@
  * the first one dies, and claims the lease as it was read. A row closes when the provider has nothing of that id; where it has agreed to
  * delete, settle proves it. What cannot be done backs off and stays in the set.
  */
+import { destroySeen } from "../driver/destroy-seen.ts";
 import { isGone } from "../lifecycle/destroy.ts";
 import { adoptCredential } from "../lifecycle/credential.ts";
 import { onDriverError } from "../lifecycle/refusal.ts";
 import { tellLabel } from "../lifecycle/renew.ts";
 import { decide } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
+import { selectorOf } from "../machine/ownership.ts";
 import type { Reason } from "../machine/reason.ts";
 import { machineIn, type Sighting } from "../machine/sighting.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
@@ -183,7 +185,7 @@ async function carryOut(context: PhaseContext, one: Case): Promise<Case> {
   const stop = await context.pace.stop({ fetches: isLabel ? 2 : 1, statements: RECORDS - 1 });
   if (stop !== null) return remaining(one.row, stop);
   try {
-    if (isDoomed(one)) await context.driver.destroy(one.machine.providerId);
+    if (isDoomed(one)) await destroySeen(context.driver, one.machine, selectorOf(one.row, context.rules));
     else if ((await tellLabel(context, one.row)) === "told") return { ...one, reason: "label" };
     else return { ...one, act: "wait", outcome: "error", reason: "label_behind" };
     return one;

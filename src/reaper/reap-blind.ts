@@ -1,8 +1,9 @@
+import { destroySeen } from "../driver/destroy-seen.ts";
 import { DriverError, isNotFound, type Driver, type ListOptions } from "../driver/driver.ts";
 import { isGone } from "../lifecycle/destroy.ts";
 import { decideBlind } from "../machine/decide.ts";
 import type { Machine } from "../machine/machine.ts";
-import { ourSelector } from "../machine/ownership.ts";
+import { ourSelector, selectorOf } from "../machine/ownership.ts";
 import type { Rules } from "../machine/rules.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
 import type { Item, SweepReason } from "./report.ts";
@@ -35,8 +36,9 @@ export async function reapBlind({
       continue;
     }
     try {
-      const verdict = decideBlind(await driver.get(providerId), at, rules);
-      if (verdict.act === "destroy") await driver.destroy(providerId);
+      const seen = await driver.get(providerId);
+      const verdict = decideBlind(seen, at, rules);
+      if (verdict.act === "destroy") await destroySeen(driver, seen, selectorOf(null, rules));
       const isProven = verdict.act === "destroy" && (await isGone(driver, providerId));
       if (verdict.act === "destroy") tell(isProven ? "destroyed" : "accepted", verdict.reason);
       else tell("kept", verdict.reason);

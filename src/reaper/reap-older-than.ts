@@ -1,3 +1,4 @@
+import { destroySeen } from "../driver/destroy-seen.ts";
 import { invalidInput, type Driver } from "../driver/driver.ts";
 import { creationTime } from "../machine/age.ts";
 import { matches, type Selector } from "../machine/selector.ts";
@@ -71,7 +72,7 @@ export async function reapOlderThan(
     else if (stopped || signal?.aborted) report.remaining.push(providerId);
     else
       try {
-        await driver.destroy(providerId);
+        await destroySeen(driver, machine, selector);
         report.destroyed.push(providerId);
       } catch (error) {
         if (!(error instanceof Withheld))

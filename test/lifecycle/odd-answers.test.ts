@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { behind, between } from "../behind.ts";
 import { BODY, createMayfly, HOUR, MINUTE, minutes, SECOND, servers, type Answer, type Mayfly } from "../mayfly.ts";
 
 const put = (mayfly: Mayfly, more: object = {}) => mayfly.send("PUT", "/v1/machines/box", { ...BODY, ...more });
@@ -246,5 +248,31 @@ describe("a tombstone", () => {
     mayfly.advance(10 * MINUTE);
     expect((await put(mayfly)).status).toBe(201);
     expect(servers(mayfly).every(({ labels }) => labels?.["mayfly-managed"] === "true")).toBe(true);
+  });
+});
+
+describe("the answer of a create", () => {
+  it("that tells another server's id, after its owner's DELETE, destroys nothing without a look (I2)", async () => {
+    const mayfly = createMayfly();
+    const answer = await behind(mayfly, "POST", "/servers", {
+      name: "theirs",
+      server_type: "cx23",
+      image: "debian-12",
+    });
+    const theirs = z.object({ server: z.object({ id: z.number() }) }).parse(answer).server.id;
+    let made = 0;
+    between(mayfly, async (request, real) => {
+      const reply = await real(request);
+      if (request.method !== "POST" || !request.url.endsWith("/servers")) return reply;
+      await destroy(mayfly);
+      const told = z.looseObject({ server: z.looseObject({ id: z.number() }) }).parse(await reply.json());
+      made = told.server.id;
+      return Response.json({ ...told, server: { ...told.server, id: theirs } }, { status: 201 });
+    });
+    expect((await put(mayfly)).status).toBe(409);
+    expect(servers(mayfly).map(({ id }) => id)).toEqual(expect.arrayContaining([theirs]));
+    await minutes(mayfly, 90);
+    expect(made).not.toBe(0);
+    expect(servers(mayfly).map(({ id }) => id)).toEqual([theirs]);
   });
 });
