@@ -141,7 +141,7 @@ export interface Capabilities {
    */
   checkImage?(image: string): Promise<void>;
   /** Reads an action that an order was answered with. Absence is `not_found`. */
-  action?(id: string): Promise<ProviderAction>;
+  readonly action?: (id: string) => Promise<ProviderAction>;
   /**
    * Why the last deletion of a machine that is still there failed, in words for people; null where it did not, or where the machine is
    * gone.

@@ -81,12 +81,11 @@ export async function learnEnds<Seen extends { readonly row: MachineRow; readonl
  * could not be done now, and settle repeats it until it has; `stranger`: another machine stands there, and was left alone.
  */
 export async function tellLabel(
-  { store, driver, capabilities }: Pick<Context, "store" | "driver" | "capabilities">,
+  { store, driver, capabilities, now }: Pick<Context, "store" | "driver" | "capabilities" | "now">,
   row: MachineRow,
 ): Promise<"told" | "later" | "stranger"> {
   const { uid, providerId, expiresAt } = row;
-  if (providerId === null || capabilities.relabel === undefined || capabilities.hasHeadroom?.() === false)
-    return "later";
+  if (providerId === null || capabilities.relabel === undefined) return "later";
   try {
     const machine = await driver.get(providerId);
     if (!machine.hasLabels) return "later";
@@ -97,6 +96,6 @@ export async function tellLabel(
     if (error instanceof DriverError) return "later";
     throw error;
   }
-  await store.leases.markLabelled([{ uid, expiresAt }]);
+  await store.leases.markLabelled([{ uid, expiresAt }], now());
   return "told";
 }

@@ -19,6 +19,7 @@ import { selectorOf } from "../machine/ownership.ts";
 import type { Reason } from "../machine/reason.ts";
 import { machineIn, type Sighting } from "../machine/sighting.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
+import { LABEL_CALLS, settleLabels } from "./labels.ts";
 import { BATCH, listByUid, lookById, lookByName, sightingIn, type Listed } from "./look.ts";
 import type { StopReason } from "./pace.ts";
 import { itemOf, type Item } from "./report.ts";
@@ -55,11 +56,10 @@ export async function expire(context: PhaseContext): Promise<string | null> {
  * destroyed with the reason kept; a row whose machine never came is closed, tombstone and all.
  */
 export async function settle(context: PhaseContext): Promise<string | null> {
+  if (context.capabilities.hasHeadroom?.() === false) return settleLabels(context);
   const rows = await context.store.work.unsettled(context.now(), BATCH);
   if (rows.length === 0) return null;
-  // What is left of the provider's rate limit is for deletes, and these look.
-  const hasHeadroom = context.capabilities.hasHeadroom?.() !== false;
-  const stop = hasHeadroom ? await context.pace.stop({ fetches: 1, statements: RECORDS }) : "rate_limit";
+  const stop = await context.pace.stop({ fetches: 1, statements: RECORDS });
   if (stop !== null) {
     context.items.push(...rows.map((row) => toItem(remaining(row, stop))));
     return null;
@@ -100,7 +100,7 @@ async function judgeAll(
     }
     try {
       const one = await judge(context, queue, row, await look(context, queue, row, listed));
-      planned += one.act === "destroy" ? 1 : one.act === "label" ? 2 : 0;
+      planned += one.act === "destroy" ? 1 : one.act === "label" ? LABEL_CALLS : 0;
       cases.push(one);
     } catch (error) {
       cases.push(failed(context, remaining(row, "budget"), error));
@@ -182,7 +182,7 @@ async function actAll(context: PhaseContext, cases: readonly Case[]): Promise<Ca
 async function carryOut(context: PhaseContext, one: Case): Promise<Case> {
   const isLabel = one.act === "label";
   if (!isDoomed(one) && !isLabel) return one;
-  const stop = await context.pace.stop({ fetches: isLabel ? 2 : 1, statements: RECORDS - 1 });
+  const stop = await context.pace.stop({ fetches: isLabel ? LABEL_CALLS : 1, statements: RECORDS - 1 });
   if (stop !== null) return remaining(one.row, stop);
   try {
     if (isDoomed(one)) await destroySeen(context.driver, one.machine, selectorOf(one.row, context.rules));

@@ -7,6 +7,8 @@ const INTERVAL_MS = 60_000;
 const MISSED_INTERVALS = 3;
 /** A machine so long past its end, and not kept for a later one on its label, is one that the sweeps do not get destroyed. */
 const OVERDUE_MS = 1_800_000;
+/** A label so long behind its lease is one that the sweeps do not get written. */
+const BEHIND_MS = 15 * 60_000;
 
 export interface Health {
   readonly status: "green" | "red";
@@ -30,6 +32,11 @@ export async function healthOf({ lock, work }: Pick<Store, "lock" | "work">, wal
   if (overdue > 0)
     reasons.push(
       `${overdue} ${overdue === 1 ? "machine is" : "machines are"} more than 30 min past the end; see GET /v1/sweeps`,
+    );
+  const behind = await work.countBehind(wallNow - BEHIND_MS);
+  if (behind > 0)
+    reasons.push(
+      `${behind} ${behind === 1 ? "machine's label does" : "machines' labels do"} not tell the lease's end for more than 15 min; see GET /v1/sweeps`,
     );
   return {
     status: reasons.length === 0 ? "green" : "red",

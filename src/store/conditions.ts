@@ -8,3 +8,10 @@ export const LIVE_RESOURCE = "phase IN ('requested', 'active', 'deleting')";
 
 /** Nobody is trying, nothing backs off; `?1` is now. A day is longer than any back-off, so a later mark is a clock's mistake. */
 export const FREE = "(next_try_at IS NULL OR next_try_at <= ?1 OR next_try_at > ?1 + 86400000)";
+
+/** Rows with something under way. As the index `machines_unsettled` has it. */
+export const UNSETTLED = `(phase IN ('requested', 'destroying')
+  OR (phase = 'active' AND (status = 'creating' OR label_expires_at IS NOT expires_at OR attachments IS NOT NULL)))`;
+
+/** A machine that is known and whose label does not tell its lease's end. */
+export const LABEL_BEHIND = `${UNSETTLED} AND phase = 'active' AND provider_id IS NOT NULL AND label_expires_at IS NOT expires_at`;

@@ -1,7 +1,8 @@
 import type { MachineRow } from "../machine/machine.ts";
+import { LABEL_BEHIND } from "./conditions.ts";
 import { eventIf, type EventName } from "./events.ts";
 import { machineRow } from "./machine-row.ts";
-import { parseFirst } from "./rows.ts";
+import { parseFirst, parseRows } from "./rows.ts";
 import { change } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
@@ -20,7 +21,16 @@ export function createMachineLeases(db: Db) {
   async function move({ uid, now, to, requestId }: Move, event: EventName, guard: string): Promise<MachineRow | null> {
     const where = `uid = ?1 AND ${RENEWABLE} AND ?3 <= max_until AND ${guard}`;
     const [rows] = await db.batch([
-      change({ head: "UPDATE machines SET expires_at = ?3", where, tail: "RETURNING *" }, uid, now, to),
+      change(
+        {
+          head: "UPDATE machines SET expires_at = ?3, label_behind_since = coalesce(label_behind_since, ?2)",
+          where,
+          tail: "RETURNING *",
+        },
+        uid,
+        now,
+        to,
+      ),
       eventIf({ uid, at: now, event, requestId }, "changes() > 0"),
     ]);
     return parseFirst(machineRow, rows ?? []);
@@ -45,7 +55,7 @@ export function createMachineLeases(db: Db) {
         change(
           {
             head: `UPDATE machines SET expires_at = promised.value ->> 'to', label_expires_at = promised.value ->> 'to',
-                attachments = NULL, status = CASE WHEN status = 'creating' THEN 'unknown' ELSE status END
+                label_behind_since = NULL, attachments = NULL, status = CASE WHEN status = 'creating' THEN 'unknown' ELSE status END
               FROM json_each(?1) AS promised`,
             where: `uid = promised.value ->> 'uid' AND expires_at = promised.value ->> 'from'
               AND promised.value ->> 'to' <= max_until AND phase IN ('requested', 'active')`,
@@ -56,19 +66,43 @@ export function createMachineLeases(db: Db) {
     },
 
     /**
+     * Takes the right to write labels that do not tell their lease's end and were not tried since `triedBefore`: those that are behind
+     * for longest first.
+     */
+    async claimLabels(now: number, triedBefore: number, limit: number): Promise<MachineRow[]> {
+      const rows = await db.write(
+        change(
+          {
+            head: "UPDATE machines SET label_tried_at = ?1",
+            where: `uid IN (SELECT uid FROM machines WHERE ${LABEL_BEHIND} AND expires_at > ?1
+              AND (label_tried_at IS NULL OR label_tried_at <= ?2 OR label_tried_at > ?1)
+              ORDER BY coalesce(label_behind_since, 0), uid LIMIT ?3)`,
+            tail: "RETURNING *",
+          },
+          now,
+          triedBefore,
+          limit,
+        ),
+      );
+      return parseRows(machineRow, rows);
+    },
+
+    /**
      * What was last written to a machine's label. Not guarded by the lease as it is: a late writer may have overwritten a newer
      * label, and only if that is remembered does settle write it anew.
      */
-    async markLabelled(told: readonly { uid: string; expiresAt: number }[]): Promise<void> {
+    async markLabelled(told: readonly { uid: string; expiresAt: number }[], now: number): Promise<void> {
       if (told.length === 0) return;
       await db.write(
         change(
           {
-            head: `UPDATE machines SET label_expires_at = told.value ->> 'expiresAt'
+            head: `UPDATE machines SET label_expires_at = told.value ->> 'expiresAt',
+                label_behind_since = iif(expires_at = told.value ->> 'expiresAt', NULL, coalesce(label_behind_since, ?2))
               FROM json_each(?1) AS told`,
             where: "uid = told.value ->> 'uid' AND phase = 'active'",
           },
           JSON.stringify(told),
+          now,
         ),
       );
     },

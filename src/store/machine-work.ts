@@ -1,14 +1,10 @@
 import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
-import { FREE, LIVE_MACHINE } from "./conditions.ts";
+import { FREE, LABEL_BEHIND, LIVE_MACHINE, UNSETTLED } from "./conditions.ts";
 import { machineRow } from "./machine-row.ts";
 import { parseFirst, parseRows } from "./rows.ts";
 import { change, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
-
-/** As the index `machines_unsettled` has it. */
-const UNSETTLED = `(phase IN ('requested', 'destroying')
-  OR (phase = 'active' AND (status = 'creating' OR label_expires_at IS NOT expires_at OR attachments IS NOT NULL)))`;
 
 /** What a sweep has found out about a row that it leaves alone for now. */
 export interface Try {
@@ -78,6 +74,14 @@ export function createMachineWork(db: Db) {
         ),
       );
       return parseRows(machineRow, rows);
+    },
+
+    /** How many have had a label that does not tell their end since `before`. */
+    async countBehind(before: number): Promise<number> {
+      const rows = await db.read(
+        query(`SELECT count(*) AS behind FROM machines WHERE ${LABEL_BEHIND} AND label_behind_since <= ?1`, before),
+      );
+      return parseFirst(z.object({ behind: z.int() }), rows)?.behind ?? 0;
     },
 
     /** Takes the one right to try the create of a row whose last try ended or was given up. */

@@ -69,12 +69,17 @@ const CALLS: Calls = {
     renew: writes(({ leases }) => leases.renew("active", NOW, LATER, "request")),
     keep: writes(({ leases }) => leases.keep("active", NOW, LATER, "request")),
     learnEnds: writes(({ leases }) => leases.learnEnds([{ uid: "active", from: END, to: LATER }])),
-    markLabelled: writes(({ leases }) => leases.markLabelled([{ uid: "active", expiresAt: LATER }])),
+    markLabelled: writes(({ leases }) => leases.markLabelled([{ uid: "active", expiresAt: LATER }], NOW)),
+    claimLabels: writes(
+      ({ leases }) => leases.claimLabels(NOW, NOW, 9),
+      () => putMachine({ uid: "behind", providerId: "77", labelExpiresAt: NOW }),
+    ),
   },
   work: {
     due: reads(({ work }) => work.due(NOW, 9, null)),
     countOverdue: reads(({ work }) => work.countOverdue(NOW, NOW)),
     unsettled: reads(({ work }) => work.unsettled(NOW, 9)),
+    countBehind: reads(({ work }) => work.countBehind(NOW)),
     claimTry: writes(({ work }) => work.claimTry("requested", NOW, END)),
     claimLook: writes(({ work }) => work.claimLook(["active"], NOW, NOW)),
     forgetFirewall: writes(({ work }) => work.forgetFirewall(["active"], "1")),

@@ -1,0 +1,38 @@
+import { tellLabel } from "../lifecycle/renew.ts";
+import { PLANS } from "./budget.ts";
+import type { PhaseContext } from "./context.ts";
+import { BATCH } from "./look.ts";
+import { itemOf } from "./report.ts";
+
+/** To read a machine and to write its label. */
+export const LABEL_CALLS = 2;
+/** Of what a sweep may call for. */
+const SHARE = 0.1;
+const EVERY_MS = 5 * 60_000;
+
+/**
+ * Settle while little is left of the provider's rate limit. That is for deletes; but a label that is behind its lease ends a machine too
+ * early if D1 is lost, so some are written all the same: one machine's once in five minutes, for a tenth of a sweep's calls. All other
+ * work waits, and is told.
+ */
+export async function settleLabels(context: PhaseContext): Promise<string | null> {
+  const { store, plan, pace, items } = context;
+  const now = context.now();
+  const most = Math.floor((PLANS[plan].fetches * SHARE) / LABEL_CALLS);
+  const rows = pace.affords({ fetches: 0, statements: 2 + 2 * most })
+    ? await store.leases.claimLabels(now, now - EVERY_MS, most)
+    : [];
+  for (const row of rows) {
+    const stop = await pace.stop({ fetches: LABEL_CALLS, statements: 2 });
+    if (stop !== null) {
+      items.push(itemOf(row, "remaining", stop));
+      continue;
+    }
+    const isTold = (await tellLabel(context, row)) === "told";
+    items.push(isTold ? itemOf(row, "settled", "label") : itemOf(row, "error", "label_behind"));
+  }
+  const tried = new Set(rows.map(({ uid }) => uid));
+  const waiting = (await store.work.unsettled(now, BATCH)).filter(({ uid }) => !tried.has(uid));
+  items.push(...waiting.map((row) => itemOf(row, "remaining", "rate_limit")));
+  return null;
+}

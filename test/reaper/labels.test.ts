@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { between } from "../behind.ts";
+import { BODY, createMayfly, HOUR, minutes, refusing, SECOND, servers, type Mayfly } from "../mayfly.ts";
+
+/** All that the provider's rate limit has left, from here on: less than the reserve for deletes. */
+function useUp(mayfly: Mayfly): { calls: string[] } {
+  const seen: { calls: string[] } = { calls: [] };
+  between(mayfly, async (request, real) => {
+    seen.calls.push(`${request.method} ${new URL(request.url).pathname}`);
+    const answer = await real(request);
+    const headers = new Headers(answer.headers);
+    headers.set("RateLimit-Remaining", "50");
+    headers.set("RateLimit-Reset", String(Math.ceil(mayfly.now() / 1000) + 3550));
+    return new Response(answer.body, { status: answer.status, headers });
+  });
+  return seen;
+}
+
+async function running(names: readonly string[], settings: Record<string, string> = {}): Promise<Mayfly> {
+  const mayfly = createMayfly(settings);
+  for (const name of names)
+    expect((await mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ttl: "5m" })).status).toBe(201);
+  mayfly.advance(10 * SECOND);
+  await mayfly.tick();
+  return mayfly;
+}
+const renew = (mayfly: Mayfly, name: string, ttl: string) => mayfly.send("POST", `/v1/machines/${name}/renew`, { ttl });
+const endsOf = (mayfly: Mayfly) =>
+  servers(mayfly).map(({ labels }) => Number(labels?.["mayfly-expires"]) * 1000 - mayfly.now());
+const health = async (mayfly: Mayfly) => (await mayfly.send("GET", "/healthz", undefined, null)).text;
+
+describe("a label while the provider's rate limit is nearly used up", () => {
+  it("follows its renewed lease, so that a loss of D1 later ends nothing early", async () => {
+    const mayfly = await running(["box"]);
+    useUp(mayfly);
+    await mayfly.tick();
+    expect((await renew(mayfly, "box", "20h")).status).toBe(200);
+    await minutes(mayfly, 2);
+    expect(endsOf(mayfly)[0]).toBeGreaterThan(19 * HOUR);
+    mayfly.configure({ DB: refusing(mayfly.bindings.DB, /machines/) });
+    await minutes(mayfly, 90);
+    expect(servers(mayfly)).toHaveLength(1);
+  });
+
+  it("is written once in five minutes, and all of them for a tenth of a sweep's calls", async () => {
+    const names = ["one", "two", "three"];
+    const mayfly = await running(names);
+    const seen = useUp(mayfly);
+    await mayfly.tick();
+    const told: number[] = [];
+    for (let minute = 0; minute < 6; minute++) {
+      for (const name of names) expect((await renew(mayfly, name, `${20 + minute}m`)).status).toBe(200);
+      seen.calls.length = 0;
+      await minutes(mayfly, 1);
+      told.push(seen.calls.filter((call) => call.startsWith("PUT")).length);
+    }
+    expect(told).toEqual([2, 1, 0, 0, 0, 2]);
+  });
+
+  it("makes health red once it is behind its lease for a quarter of an hour", async () => {
+    const mayfly = await running(["box"]);
+    mayfly.simulator.fault({
+      method: "PUT",
+      path: "^/v1/servers/",
+      status: 503,
+      code: "unavailable",
+      message: "no",
+      times: 100,
+    });
+    await renew(mayfly, "box", "20h");
+    await minutes(mayfly, 14);
+    expect(await health(mayfly)).toContain("green");
+    await minutes(mayfly, 2);
+    expect(await health(mayfly)).toMatch(/1 machine's label does not tell the lease's end/);
+  });
+});
