@@ -146,7 +146,7 @@ interface Asked {
 export function errorFrom({ status, headers }: Response, body: string, asked: Asked): DriverError {
   const { code, message, fields, limits } = parseErrorBody(body);
   const safe = (text: string): string => asked.hide(text.slice(0, LONGEST_QUOTE));
-  const words = [message, ...limits].join("; ");
+  const words = [message, ...limits].join("; ").slice(0, LONGEST_QUOTE);
   const sentence = SENTENCES.find((one) => one.native === code && one.words.test(words));
   const meaning = sentence ?? meaningOf(status, code);
   const [field = { name: fieldIn(message), messages: [message] }] = fields;

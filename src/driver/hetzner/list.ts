@@ -127,9 +127,9 @@ export async function listServers(
       const isPast = inOrder && youngest !== null && olderThan !== undefined && youngest > olderThan;
       pages.take(page, shown);
       const isEnough = pages.size() >= enough;
-      if (isPast) break;
+      if (isPast || (isEnough && olderThan !== undefined)) break;
       const next = pages.next();
-      if (next === null || (isEnough && olderThan !== undefined)) break;
+      if (next === null) break;
       if (isEnough) throw new DriverError("unexpected", `the provider lists more than the ${enough} that can be meant`);
       page = next;
     }

@@ -125,6 +125,8 @@ describe("a list of machines", () => {
     const failure = await failureOf(driver.list({}, { maxPages: 2 }));
     expect([failure.code, idsOf(failure.partial), sent.length]).toEqual(["unexpected", ["1", "2"], 2]);
     expect(idsOf(await driver.list({}, { maxPages: 3 }))).toEqual(["1", "2", "3"]);
+    // Whoever has enough asks for no more.
+    expect(idsOf(await driver.list({}, { olderThan: NOW, enough: 2, maxPages: 2 }))).toEqual(["1", "2"]);
   });
 
   it("by age is asked for in one order where ages are equal, and need not be in the order of ids", async () => {
