@@ -98,7 +98,7 @@ describe("I8: an inventory pass goes on", () => {
       expect(report?.fetches).toBeLessThanOrEqual(40);
     }
     expect(servers(mayfly).map(({ name }) => name)).not.toContain("forgotten-abcdefghijklm");
-  });
+  }, 180_000);
 });
 
 it.each([

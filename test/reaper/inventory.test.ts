@@ -430,7 +430,8 @@ it("X16, X22: passes over ten thousand machines in slices within what a free pla
     expect(report?.statements).toBeLessThanOrEqual(40);
     slices = Math.max(slices, report?.fetches ?? 0);
   }
-  expect(slices).toBeLessThan(8);
+  // Three of them once an hour, for the catalogue.
+  expect(slices).toBeLessThanOrEqual(8);
   expect(await count()).toBe(10_000);
   expect(servers(mayfly)).toHaveLength(10_000);
 }, 180_000);
