@@ -1,4 +1,4 @@
-import { creationTime } from "../machine/age.ts";
+import { creationStamp } from "../machine/age.ts";
 import { uidIn } from "../machine/labels.ts";
 import type { Machine } from "../machine/machine.ts";
 import { matches } from "../machine/selector.ts";
@@ -85,7 +85,7 @@ export function createMemoryDriver({ now, cloud = emptyCloud() }: MemoryOptions)
     async list(selector, { olderThan } = {}) {
       const found = [...machines.values()].filter((machine) => matches(machine.labels, selector)).map(observed);
       if (olderThan === undefined) return found;
-      return found.sort((a, b) => (creationTime(a) ?? 0) - (creationTime(b) ?? 0));
+      return found.sort((a, b) => (creationStamp(a) ?? 0) - (creationStamp(b) ?? 0));
     },
 
     async priceEurPerHour(_region, serverType) {

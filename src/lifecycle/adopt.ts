@@ -26,7 +26,7 @@ export function orphanOf(
   const isOwn = known === null && isUid(uid);
   const owner = labels[LABEL.owner] ?? "";
   const name = labels[LABEL.name] ?? "";
-  const created = creationTime(machine) ?? now;
+  const created = creationTime(machine, now) ?? now;
   const maxUntil = promisedMax(labels, created, rules);
   const told = labelTime(labels, LABEL.expires);
   const rowUid = isOwn ? uid : newUid();

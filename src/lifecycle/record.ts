@@ -73,7 +73,7 @@ export async function heldByOurs(
   const uid = uidIn(labels);
   if (!isHis || !isUid(uid)) return null;
   const fail = () => store.endings.fail([{ uid: row.uid, reason: "releasing" }], now());
-  const created = creationTime(existing);
+  const created = creationTime(existing, now());
   const holder = await store.machines.byUid(uid);
   // Given up before: whoever took our labels off and put them back has a machine of their own.
   if (holder?.phase === "disowned") return null;

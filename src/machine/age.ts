@@ -17,16 +17,27 @@ export function labelTime(labels: Labels, key: string): number | null {
   return isPlausible(Number(text)) ? Number(text) * 1000 : null;
 }
 
+/** Clocks differ by moments; a machine that is to be created in more than an hour has a wrong stamp. */
+const MOST_AHEAD_MS = 3_600_000;
+
 /**
  * When a machine was created, unix milliseconds: the provider's own stamp, else the label (S160, S161).
- * Null = unknown, which is not old; so is a stamp that no driver should have let through.
+ * Null = unknown, which is not old (S168); so is a stamp that no driver should have let through, and one more than an hour after `now`.
  */
 export function creationTime(
-  { createdAt, labels }: Pick<Machine, "createdAt" | "labels">,
+  machine: Pick<Machine, "createdAt" | "labels">,
+  now: number,
   createdLabel: string = LABEL.created,
 ): number | null {
-  return createdAt !== null && isPlausible(createdAt / 1000) ? createdAt : labelTime(labels, createdLabel);
+  const stamp = creationStamp(machine, createdLabel);
+  return stamp !== null && stamp - now <= MOST_AHEAD_MS ? stamp : null;
 }
+
+/** What a machine's stamps say of when it was created, believable or not: to put machines in an order. */
+export const creationStamp = (
+  { createdAt, labels }: Pick<Machine, "createdAt" | "labels">,
+  createdLabel: string = LABEL.created,
+): number | null => (createdAt !== null && isPlausible(createdAt / 1000) ? createdAt : labelTime(labels, createdLabel));
 
 /** Reads a provider's time stamp, any offset; null when missing or implausible, never now and never 1970 (S62). */
 export function parseTimestamp(text: unknown): number | null {

@@ -73,7 +73,7 @@ function judgeLive(row: MachineRow, machine: Machine, now: number, rules: Rules)
 const FIREWALL_MS = 2 * 60_000;
 
 function judgeRowless(machine: Machine, isInventory: boolean, now: number, rules: Rules): Verdict {
-  const created = creationTime(machine);
+  const created = creationTime(machine, now);
   const isNobodys = isInventory && uidIn(machine.labels) === "";
   if (created === null)
     return isNobodys ? alert("unattributed") : { ...keep("unknown_age"), act: isInventory ? "adopt" : "keep" };
@@ -87,7 +87,7 @@ function judgeRowless(machine: Machine, isInventory: boolean, now: number, rules
 
 /** Nobody has ended it but that it was not seen: its labels say what was promised. */
 function judgeReappeared(machine: Machine, isInventory: boolean, now: number, rules: Rules): Verdict {
-  const created = creationTime(machine);
+  const created = creationTime(machine, now);
   const end = created === null ? null : labelEnd(machine, created, rules);
   if (end === null) return judgeRowless(machine, isInventory, now, rules);
   return now >= end ? destroy("expired") : { ...keep("reappeared"), act: isInventory ? "adopt" : "keep" };
@@ -114,7 +114,7 @@ const OVERDUE_MS = 3_600_000;
 export function decideBlind(machine: Machine, now: number, rules: Rules): Verdict {
   const verdict = decide(null, present(machine), now, rules);
   if (verdict.reason !== "no_row" && verdict.reason !== "young") return verdict;
-  const created = creationTime(machine);
+  const created = creationTime(machine, now);
   const end = created === null ? null : labelEnd(machine, created, rules);
   if (end === null || now - end < OVERDUE_MS) return verdict;
   return machine.deleteProtected ? alert("provider_protected") : destroy("expired");

@@ -55,5 +55,5 @@ const isDecided = (row: MachineRow | null): boolean =>
 
 function promisedEnd(row: MachineRow | null, machine: Machine, rules: Rules, now: number): number {
   if (row !== null && isLive(row)) return endOf(row, machine);
-  return labelEnd(machine, creationTime(machine) ?? now, rules) ?? now;
+  return labelEnd(machine, creationTime(machine, now) ?? now, rules) ?? now;
 }

@@ -45,8 +45,9 @@ export function guard(context: PhaseContext): GuardedDriver {
   let stopped: StopReason | null = null;
 
   async function know(machines: readonly Machine[]): Promise<readonly Machine[]> {
-    const oldest = context.now() - rules.maxAgeMs;
-    const old = machines.filter((machine) => (creationTime(machine) ?? oldest) < oldest);
+    const now = context.now();
+    const oldest = now - rules.maxAgeMs;
+    const old = machines.filter((machine) => (creationTime(machine, now) ?? oldest) < oldest);
     if (old.length === 0) return machines;
     const rows = await store.machines.ofMachines(old);
     const failures = new Map((await store.reapFailures.of(old.map(idOf))).map((one) => [one.providerId, one]));

@@ -38,7 +38,7 @@ export interface Reaped {
   readonly kept: readonly { readonly providerId: string; readonly reason: string }[];
   /** Old enough, and not tried: the deadline or the budget came first. */
   readonly remaining: readonly string[];
-  /** Neither the provider nor the label tells when they were made. Not old (S162). */
+  /** Neither the provider nor the label tells when they were made, or it is to be in more than an hour. Not old (S162, S168). */
   readonly unknownAge: readonly string[];
 }
 
@@ -65,7 +65,7 @@ export async function reapOlderThan(
   let stopped = false;
   for (const machine of mine) {
     const { providerId } = machine;
-    const created = creationTime(machine, createdLabel);
+    const created = creationTime(machine, now, createdLabel);
     if (created === null) report.unknownAge.push(providerId);
     else if (now - created <= maxAgeMs) continue;
     else if (machine.status === "deleting") report.destroyed.push(providerId);

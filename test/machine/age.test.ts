@@ -11,21 +11,26 @@ const timeOf = (text: string) => labelTime(labelled(text), LABEL.created);
 
 describe("when a machine was created", () => {
   it("S160: the provider's own time wins over the label", () => {
-    expect(creationTime({ createdAt: CREATED, labels: labelled(seconds(CREATED - DAY)) })).toBe(CREATED);
+    expect(creationTime({ createdAt: CREATED, labels: labelled(seconds(CREATED - DAY)) }, CREATED)).toBe(CREATED);
   });
 
   it("S161: without one, the label's unix seconds say it", () => {
-    expect(creationTime({ createdAt: null, labels: labelled(seconds(CREATED)) })).toBe(CREATED);
-    expect(creationTime({ createdAt: null, labels: { born: seconds(CREATED) } }, "born")).toBe(CREATED);
+    expect(creationTime({ createdAt: null, labels: labelled(seconds(CREATED)) }, CREATED)).toBe(CREATED);
+    expect(creationTime({ createdAt: null, labels: { born: seconds(CREATED) } }, CREATED, "born")).toBe(CREATED);
   });
 
   it.each([{}, labelled(""), { "other-label": seconds(CREATED) }])("S162, P48: %j tells nothing: unknown", (labels) => {
-    expect(creationTime({ createdAt: null, labels })).toBeNull();
+    expect(creationTime({ createdAt: null, labels }, CREATED)).toBeNull();
   });
 
-  it("S168: a time to come stays one: nobody bends it to now", () => {
-    expect(creationTime({ createdAt: null, labels: labelled(seconds(CREATED + HOUR)) })).toBe(CREATED + HOUR);
-    expect(creationTime({ createdAt: CREATED + HOUR, labels: {} })).toBe(CREATED + HOUR);
+  it("S168: a time up to an hour ahead stays one, nobody bends it to now; one further ahead is unknown", () => {
+    for (const [ahead, told] of [
+      [HOUR, CREATED + HOUR],
+      [HOUR + 1000, null],
+    ] as const) {
+      expect(creationTime({ createdAt: null, labels: labelled(seconds(CREATED + ahead)) }, CREATED)).toBe(told);
+      expect(creationTime({ createdAt: CREATED + ahead, labels: {} }, CREATED)).toBe(told);
+    }
   });
 });
 
@@ -121,7 +126,7 @@ describe("a provider's time stamp", () => {
     );
     expect(
       counterexample(fc.tuple(fc.oneof(texts, fc.anything()), texts), ([stamp, label]) => {
-        const created = creationTime({ createdAt: parseTimestamp(stamp), labels: labelled(label) });
+        const created = creationTime({ createdAt: parseTimestamp(stamp), labels: labelled(label) }, LATEST);
         return created === null || (Number.isFinite(created) && created >= EARLIEST);
       }),
     ).toBeNull();

@@ -63,9 +63,9 @@ const isForAbsence = ({ phase, reason, destroyRequestedAt }: MachineRow): boolea
   ["destroyed", "failed"].includes(phase) &&
   ["lost", "never_seen"].includes(reason ?? "") &&
   destroyRequestedAt === null;
-const labelEndOf = ({ sighting }: Situation): number | null => {
+const labelEndOf = ({ sighting, now }: Situation): number | null => {
   const machine = machineIn(sighting);
-  const created = machine && creationTime(machine);
+  const created = machine && creationTime(machine, now);
   return machine && created !== null ? labelEnd(machine, created, RULES) : null;
 };
 const ROW: Readonly<Record<string, Test>> = {
@@ -89,7 +89,7 @@ const ROW: Readonly<Record<string, Test>> = {
 const beganAt = (row: MachineRow) => row.triedAt ?? row.requestedAt;
 const isBefore = (since: number | null, now: number) => since !== null && now >= since + MINUTE;
 const pastMaxAge = ofMachine((machine, { now }) => {
-  const created = creationTime(machine);
+  const created = creationTime(machine, now);
   const end = created === null ? null : labelEnd(machine, created, RULES);
   return created !== null && now - created > RULES.maxAgeMs && (end === null || now >= end);
 });
@@ -107,11 +107,11 @@ const WHEN: Readonly<Record<string, Test>> = {
     ({ deleteAcceptedAt }, { now }) => deleteAcceptedAt !== null && now <= deleteAcceptedAt + MINUTE,
   ),
   "inventory pass": ({ sighting }) => sighting.seen === "present" && sighting.isInventory,
-  "creation time unknown": ofMachine((machine) => creationTime(machine) === null),
+  "creation time unknown": ofMachine((machine, { now }) => creationTime(machine, now) === null),
   "older than `MAX_AGE`, and past its label's end if it has one": pastMaxAge,
   "its label's end lies ahead": (situation) => situation.now < (labelEndOf(situation) ?? 0),
   "its label's end has passed": (situation) => situation.now >= (labelEndOf(situation) ?? Infinity),
-  "younger than `GRACE`": ofMachine((machine, { now }) => now - (creationTime(machine) ?? 0) < RULES.graceMs),
+  "younger than `GRACE`": ofMachine((machine, { now }) => now - (creationTime(machine, now) ?? 0) < RULES.graceMs),
   "its owner asked for its end": ofRow(({ destroyRequestedAt }) => destroyRequestedAt !== null),
   "at its end": ofRow((row, { now, sighting }) => now >= endOf(row, machineIn(sighting))),
   "at its beginning": ofRow(

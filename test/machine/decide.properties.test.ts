@@ -89,7 +89,7 @@ describe("decide, whatever row, machine and time", () => {
                 (now >= row.expiresAt && (expires === null || now >= expires)))
             );
           case "max_age": {
-            const created = creationTime(machine);
+            const created = creationTime(machine, now);
             if (created === null || now - created <= RULES.maxAgeMs) return false;
             const max = labelTime(machine.labels, LABEL.max);
             const isPromised = expires !== null && max !== null && max - created <= LONGEST_PROMISE;
@@ -118,7 +118,8 @@ describe("decide, whatever row, machine and time", () => {
   it("P48, S162: never destroys what has no row and whose age nobody knows", () => {
     expect(
       exception(
-        (row, machine, now) => row !== null || creationTime(machine) !== null || destroys(row, machine, now) === null,
+        (row, machine, now) =>
+          row !== null || creationTime(machine, now) !== null || destroys(row, machine, now) === null,
       ),
     ).toBeNull();
   });

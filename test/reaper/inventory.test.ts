@@ -124,6 +124,18 @@ describe("a machine without a row", () => {
     expect(servers(mayfly)).toEqual([]);
   });
 
+  it("that says it was created in 2090 is of unknown age: it is reported, begins to age now, and ends", async () => {
+    const mayfly = createMayfly();
+    const server = lostRow("box", UID, {
+      "mayfly-expires": seconds(NOW - HOUR),
+      created: seconds(Date.UTC(2090, 0, 1)),
+    });
+    mayfly.simulator.addServer({ ...server, created: "2090-01-01T00:00:00Z" });
+    expect(await reconciled(mayfly, 20)).toContain("unknown_age unknown_age");
+    await minutes(mayfly, 20);
+    expect(servers(mayfly)).toEqual([]);
+  });
+
   describe("reappeared: whose row was closed only because nobody saw it", () => {
     /** A create of which no answer came, and whose row is closed by the time that its machine is there. */
     async function givenUp(ttl = "5h") {

@@ -1,4 +1,4 @@
-import { creationTime } from "../../machine/age.ts";
+import { creationStamp } from "../../machine/age.ts";
 import type { Machine } from "../../machine/machine.ts";
 import type { Selector } from "../../machine/selector.ts";
 import { DriverError, type ListOptions } from "../driver.ts";
@@ -120,7 +120,7 @@ export async function listServers(
       const shown = await pageAt(page);
       let youngest: number | null = null;
       for (const machine of shown.items) {
-        youngest = creationTime(machine);
+        youngest = creationStamp(machine);
         if (youngest !== null && youngest < last) inOrder = false;
         last = youngest ?? last;
       }
