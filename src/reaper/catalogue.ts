@@ -16,7 +16,8 @@ export async function refreshCatalogue(context: PhaseContext): Promise<string | 
   const now = context.now();
   const isDue = now - memory.catalogueAskedAt >= EVERY_MS || memory.catalogueAskedAt > now;
   if (!isDue || capabilities.serverTypes === undefined || capabilities.hasHeadroom?.() === false) return null;
-  if ((await pace.stop(COST)) !== null) return null;
+  // The hourly look at everything is enough for one tick; this one is the next tick's.
+  if (memory.resourcesListedAt === now || (await pace.stop(COST)) !== null) return null;
   memory.catalogueAskedAt = now;
   if (isFresh(await store.catalogues.read(provider), now)) return null;
   return onDriverError(
