@@ -132,7 +132,9 @@ function checkSecrets(adminToken: string, { hcloudToken, installations }: SweepC
 /** Reads just what a sweep needs, or throws {@link Misconfigured}. */
 export const readSweepConfig = (env: unknown): SweepConfig => toSweepConfig(parse(sweepSchema, env));
 
-const isLocal = ({ hcloudEndpoint }: Pick<SweepConfig, "hcloudEndpoint">): boolean => LOOPBACK.test(hcloudEndpoint);
+/** Whether the provider runs on this machine: a simulator, whose time anybody may play. */
+export const isLocal = ({ hcloudEndpoint }: Pick<SweepConfig, "hcloudEndpoint">): boolean =>
+  LOOPBACK.test(hcloudEndpoint);
 
 function toSweepConfig(set: z.infer<typeof sweepSchema>): SweepConfig {
   const isPublic = !isLocal({ hcloudEndpoint: set.HCLOUD_ENDPOINT });

@@ -1,5 +1,5 @@
 import { sha256Hex } from "./auth/hash.ts";
-import { readConfig, type Config, type SweepConfig } from "./config.ts";
+import { isLocal, readConfig, type Config, type SweepConfig } from "./config.ts";
 import type { Host, Scope } from "./http/edge/app-env.ts";
 import type { Context } from "./lifecycle/context.ts";
 import type { createProviders } from "./providers.ts";
@@ -96,6 +96,7 @@ export function openSweep(invocation: Invocation, config: SweepConfig, now: numb
     newUid: runtime.newUid,
     meter,
     plan: config.plan,
+    mayPlayTime: isLocal(config),
   };
 }
 

@@ -17,6 +17,8 @@ export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const BODY = { server_type: "cx23", region: "fsn1" };
+/** The setting under which a tick's time may lie far ahead of the clock. */
+export const LOCAL = { HCLOUD_ENDPOINT: "http://127.0.0.1:1/v1" };
 export const OURS = { "mayfly-managed": "true", "mayfly-installation": env.INSTALLATION };
 
 /** An answer as tests look at it. */

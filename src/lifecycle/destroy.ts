@@ -76,14 +76,19 @@ export async function destroyIfDue(
   return { ...verdict, isProven };
 }
 
-/** Whether the provider says that it has no machine of this id. Any other answer proves nothing. */
-export async function isGone(driver: Driver, providerId: string): Promise<boolean> {
+/** Whether the provider says that it has no machine of this id. Any other answer proves nothing; a failure is told to `onFailure`. */
+export async function isGone(
+  driver: Driver,
+  providerId: string,
+  onFailure: (error: DriverError) => void = () => {},
+): Promise<boolean> {
   try {
     await driver.get(providerId);
     return false;
   } catch (error) {
-    if (error instanceof DriverError) return isNotFound(error);
-    throw error;
+    if (!(error instanceof DriverError)) throw error;
+    if (!isNotFound(error)) onFailure(error);
+    return isNotFound(error);
   }
 }
 

@@ -14,6 +14,8 @@ export interface SweepContext extends Omit<Context, "store"> {
   readonly wallNow: () => number;
   readonly meter: Meter;
   readonly plan: Plan;
+  /** Whether `now` may be far ahead of `wallNow`, as where a simulator stands in for the provider. */
+  readonly mayPlayTime: boolean;
 }
 
 /** What a phase works with. In a dry run driver and store only pretend to write, and nothing here knows the difference. */

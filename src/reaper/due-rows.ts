@@ -9,7 +9,6 @@
  * delete, settle proves it. What cannot be done backs off and stays in the set.
  */
 import { destroySeen } from "../driver/destroy-seen.ts";
-import { isGone } from "../lifecycle/destroy.ts";
 import { adoptCredential } from "../lifecycle/credential.ts";
 import { onDriverError } from "../lifecycle/refusal.ts";
 import { tellLabel } from "../lifecycle/renew.ts";
@@ -20,7 +19,7 @@ import type { Reason } from "../machine/reason.ts";
 import { machineIn, type Sighting } from "../machine/sighting.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
 import { LABEL_CALLS, settleLabels } from "./labels.ts";
-import { BATCH, listByUid, lookById, lookByName, sightingIn, type Listed } from "./look.ts";
+import { BATCH, isProvenGone, listByUid, lookById, lookByName, sightingIn, type Listed } from "./look.ts";
 import type { StopReason } from "./pace.ts";
 import { itemOf, type Item } from "./report.ts";
 import { isDoomed, type Case, type Queue } from "./case.ts";
@@ -58,15 +57,18 @@ export async function expire(context: PhaseContext): Promise<string | null> {
 export async function settle(context: PhaseContext): Promise<string | null> {
   if (context.capabilities.hasHeadroom?.() === false) return settleLabels(context);
   const rows = await context.store.work.unsettled(context.now(), BATCH);
-  if (rows.length === 0) return null;
-  const stop = await context.pace.stop({ fetches: 1, statements: RECORDS });
-  if (stop !== null) {
-    context.items.push(...rows.map((row) => toItem(remaining(row, stop))));
-    return null;
+  if (rows.length > 0) {
+    const stop = await context.pace.stop({ fetches: 1, statements: RECORDS });
+    if (stop !== null) {
+      context.items.push(...rows.map((row) => toItem(remaining(row, stop))));
+      return null;
+    }
+    const { cases, failure } = await workOn(context, SETTLE, rows);
+    await proveGone(context, acceptedIn(context, cases));
+    if (failure !== null) return failure;
   }
-  const { cases, failure } = await workOn(context, SETTLE, rows);
-  await proveGone(context, acceptedIn(context, cases));
-  return failure;
+  context.memory.settledAt = context.now();
+  return null;
 }
 
 async function workOn(
@@ -216,14 +218,12 @@ function acceptedIn({ items }: PhaseContext, cases: readonly Case[]): Accepted[]
  * Looks once more when all deletes are done, as far as the budget goes: what is not there any more can close; the rest settle proves
  * later (P51).
  */
-async function proveGone(
-  { driver, pace, items, store, now }: PhaseContext,
-  accepted: readonly Accepted[],
-): Promise<void> {
+async function proveGone(context: PhaseContext, accepted: readonly Accepted[]): Promise<void> {
+  const { pace, items, store, now } = context;
   const gone: Accepted[] = [];
   for (const one of accepted) {
     if ((await pace.stop({ fetches: 1, statements: 2 })) !== null) break;
-    if (await isGone(driver, one.providerId)) gone.push(one);
+    if (await isProvenGone(context, one.providerId)) gone.push(one);
   }
   for (const { item } of gone) {
     const told = items[item];

@@ -1,4 +1,6 @@
+import { PASS_EVERY_MS } from "./inventory.ts";
 import { LONGEST_BACK_OFF_MS } from "../lifecycle/back-off.ts";
+import type { SweepMemory } from "../store/lock.ts";
 import type { Store } from "../store/store.ts";
 
 /** How often cron starts a sweep. */
@@ -24,9 +26,10 @@ type LockRow = Awaited<ReturnType<Store["lock"]["read"]>>;
 export async function healthOf({ lock, work }: Pick<Store, "lock" | "work">, wallNow: number): Promise<Health> {
   const row = await lock.read();
   const reasons = [...reasonsOf(row, wallNow)];
-  if (row?.reconciled.doubts.inventory_untrusted)
+  if (reasons.length === 0 && row !== null) reasons.push(...overdueOf(row.memory, wallNow));
+  if (row?.memory.reconcile.doubts.inventory_untrusted)
     reasons.push("the provider lacks more machines at once than can be believed; see GET /v1/sweeps");
-  if (row?.reconciled.doubts.other_credential)
+  if (row?.memory.reconcile.doubts.other_credential)
     reasons.push("the provider does not show what was made under another token of it; see GET /v1/sweeps");
   const overdue = await work.countOverdue(wallNow - OVERDUE_MS, wallNow + LONGEST_BACK_OFF_MS);
   if (overdue > 0)
@@ -43,6 +46,14 @@ export async function healthOf({ lock, work }: Pick<Store, "lock" | "work">, wal
     reasons,
     lastGoodSweepAt: row?.last_started_at ? row.last_good_cron_at : null,
   };
+}
+
+/** What sweeps do not get to, whatever keeps them from it. */
+function* overdueOf({ settledAt, inventoriedAt, firstSweepAt }: SweepMemory, wallNow: number): Iterable<string> {
+  const isOverdue = (at: number, intervalMs: number) =>
+    wallNow - Math.max(at, firstSweepAt) > MISSED_INTERVALS * intervalMs;
+  if (isOverdue(settledAt, INTERVAL_MS)) yield "creates and destroys under way are not followed; see GET /v1/sweeps";
+  if (isOverdue(inventoriedAt, PASS_EVERY_MS)) yield "the inventory is not read; see GET /v1/sweeps";
 }
 
 /** Why sweeps are not seen to run at all, whatever they achieve; empty where they are. */

@@ -2,7 +2,7 @@ import type { InventoryPage } from "../driver/capabilities.ts";
 import { DriverError } from "../driver/driver.ts";
 import { orphanOf } from "../lifecycle/adopt.ts";
 import { adoptCredential } from "../lifecycle/credential.ts";
-import { destroyIfDue, isGone } from "../lifecycle/destroy.ts";
+import { destroyIfDue } from "../lifecycle/destroy.ts";
 import { learnEnds } from "../lifecycle/renew.ts";
 import { decide, type Verdict } from "../machine/decide.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
@@ -12,6 +12,7 @@ import { present } from "../machine/sighting.ts";
 import type { InventoryPass, Progress } from "../store/lock.ts";
 import type { OrphanMachine } from "../store/machine-orphans.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
+import { isProvenGone } from "./look.ts";
 import { countFailure } from "./missing-rows.ts";
 import type { Item, SweepReason } from "./report.ts";
 
@@ -154,7 +155,7 @@ async function destroyLate(context: PhaseContext, { machine, row }: Other, reaso
     const live = await context.driver.get(machine.providerId);
     const current = (await context.store.machines.ofMachines([live])).get(live.providerId) ?? null;
     const verdict = await destroyIfDue(context, current, present(live), context.now());
-    const isProven = verdict.isProven || (verdict.act === "destroy" && (await isGone(context.driver, live.providerId)));
+    const isProven = verdict.isProven || (verdict.act === "destroy" && (await isProvenGone(context, live.providerId)));
     tell(outcomeOf({ ...verdict, isProven }), verdict.reason);
   } catch (error) {
     if (concernsAll(error)) throw error;

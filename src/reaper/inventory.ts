@@ -11,7 +11,8 @@ import type { PhaseContext } from "./context.ts";
 import { readInventoryPage } from "./inventory-page.ts";
 import { isTooMany, lookForMissing } from "./missing-rows.ts";
 
-const EVERY_MS = 15 * 60_000;
+/** How often a pass begins. */
+export const PASS_EVERY_MS = 15 * 60_000;
 /** Ten thousand machines take three hours and a half on a free plan. */
 const LONGEST_MS = 6 * 3_600_000;
 /** So many slices a tick; each parses fifty machines, and a free plan allows 10 ms of CPU. */
@@ -21,7 +22,7 @@ const COST = { fetches: 3, statements: 6 };
 
 /** Whether a pass is under way, or one is to begin. */
 export const isPassDue = ({ reconcile: state }: SweepMemory, now: number): boolean =>
-  state.pass !== null || now - state.lastAt >= EVERY_MS || state.lastAt > now;
+  state.pass !== null || now - state.lastAt >= PASS_EVERY_MS || state.lastAt > now;
 
 const newPass = (now: number): InventoryPass => ({
   startedAt: now,
@@ -49,6 +50,7 @@ export async function reconcile(context: PhaseContext): Promise<string | null> {
       for (let slice = 0; slice < MOST_SLICES[context.plan]; slice++) {
         if ((await pace.stop(COST)) !== null) break;
         const progress = await goOn(context, pass);
+        if (progress !== "stop") memory.inventoriedAt = now;
         if (progress === "done") await conclude(context, pass);
         if (progress !== "more") break;
       }

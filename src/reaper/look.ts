@@ -1,12 +1,13 @@
 import { DriverError, getIfThere } from "../driver/driver.ts";
 import { doubtOf } from "../lifecycle/credential.ts";
+import { isGone } from "../lifecycle/destroy.ts";
 import { LABEL } from "../machine/labels.ts";
 import { isLaunchOver } from "../machine/lease.ts";
 import { labelUidOf, type Machine, type MachineRow } from "../machine/machine.ts";
 import { isSame, ourSelector } from "../machine/ownership.ts";
 import { isSecondLook } from "../machine/rules.ts";
 import { absent, present, UNKNOWN, type Sighting } from "../machine/sighting.ts";
-import { failureOf, type PhaseContext } from "./context.ts";
+import { concernsAll, failureOf, type PhaseContext } from "./context.ts";
 import type { SweepReason } from "./report.ts";
 
 /** As many rows as one list call can answer for. */
@@ -41,6 +42,15 @@ export async function listByUid(
     return { machines: error.partial ?? [], failure: failureOf(error) };
   }
 }
+
+/** Whether a machine is proven to be gone, by one call. A refusal that every call would meet ends the phase. */
+export const isProvenGone = (
+  { driver, pace }: Pick<PhaseContext, "driver" | "pace">,
+  providerId: string,
+): Promise<boolean> =>
+  isGone(driver, providerId, (error) => {
+    if (concernsAll(error)) pace.refuse(error.message);
+  });
 
 /** What is at a row's own id. One call; provider failures surface. */
 export async function lookById(context: PhaseContext, row: MachineRow, providerId: string): Promise<Sighting> {

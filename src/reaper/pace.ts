@@ -1,9 +1,9 @@
 import { budgetOf, type Meter, type Share } from "./budget.ts";
 
 /** Why a phase had to leave something to the next sweep. */
-export type StopReason = "budget" | "lock_lost" | "provider_refused" | "rate_limit";
+export type StopReason = "budget" | "time" | "lock_lost" | "provider_refused" | "rate_limit";
 
-/** How far a phase may go: its budget, the lock, and what the provider refuses to everybody. */
+/** How far a phase may go: its budget, its time, the lock, and what the provider refuses to everybody. */
 export interface Pace {
   /** How many machines are worth listing: more could not be judged anyway. */
   readonly listed: number;
@@ -17,8 +17,11 @@ export interface Pace {
   readonly refusal: string | null;
 }
 
-/** `holdLock` renews the lock when it must be, and answers false once another sweep has it. */
-export function createPace(meter: Meter, limit: Share, holdLock: () => Promise<boolean>): Pace {
+/**
+ * `holdLock` renews the lock when it must be, and answers false once another sweep has it. `hasTime` answers false once the phase has
+ * taken as long as it may.
+ */
+export function createPace(meter: Meter, limit: Share, holdLock: () => Promise<boolean>, hasTime: () => boolean): Pace {
   const budget = budgetOf(meter, limit);
   let refusal: string | null = null;
   return {
@@ -27,7 +30,8 @@ export function createPace(meter: Meter, limit: Share, holdLock: () => Promise<b
     async stop(cost) {
       if (refusal !== null) return "provider_refused";
       if (!budget.allows(cost)) return "budget";
-      return (await holdLock()) ? null : "lock_lost";
+      if (!(await holdLock())) return "lock_lost";
+      return hasTime() ? null : "time";
     },
     refuse(failure) {
       refusal ??= failure;

@@ -1,11 +1,11 @@
 import { destroySeen } from "../driver/destroy-seen.ts";
 import { DriverError, isNotFound, type Driver, type ListOptions } from "../driver/driver.ts";
-import { isGone } from "../lifecycle/destroy.ts";
 import { decideBlind } from "../machine/decide.ts";
 import type { Machine } from "../machine/machine.ts";
 import { ourSelector, selectorOf } from "../machine/ownership.ts";
 import type { Rules } from "../machine/rules.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
+import { isProvenGone } from "./look.ts";
 import type { Item, SweepReason } from "./report.ts";
 
 /** Nothing younger can be overdue by its label. */
@@ -39,7 +39,7 @@ export async function reapBlind({
       const seen = await driver.get(providerId);
       const verdict = decideBlind(seen, at, rules);
       if (verdict.act === "destroy") await destroySeen(driver, seen, selectorOf(null, rules));
-      const isProven = verdict.act === "destroy" && (await isGone(driver, providerId));
+      const isProven = verdict.act === "destroy" && (await isProvenGone({ driver, pace }, providerId));
       if (verdict.act === "destroy") tell(isProven ? "destroyed" : "accepted", verdict.reason);
       else tell("kept", verdict.reason);
     } catch (error) {

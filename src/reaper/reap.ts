@@ -1,11 +1,11 @@
 import { DriverError, type Driver } from "../driver/driver.ts";
 import type { FailedReap } from "../store/reap-failures.ts";
-import { isGone } from "../lifecycle/destroy.ts";
 import { backOffMs } from "../lifecycle/back-off.ts";
 import { LABEL } from "../machine/labels.ts";
 import { ourSelector } from "../machine/ownership.ts";
 import { failureOf, needsSomebody, type PhaseContext } from "./context.ts";
 import { guard } from "./guarded-driver.ts";
+import { isProvenGone } from "./look.ts";
 import { reapOlderThan, type Reaped } from "./reap-older-than.ts";
 import type { Item, SweepReason } from "./report.ts";
 
@@ -70,6 +70,6 @@ export async function reap(context: PhaseContext): Promise<string | null> {
 const PATIENCE = 3;
 
 /** Deletes come before proofs: a look costs what others may need to die. */
-async function isProven({ driver, pace }: PhaseContext, providerId: string): Promise<boolean> {
-  return (await pace.stop({ fetches: 1, statements: 2 })) === null && isGone(driver, providerId);
+async function isProven(context: PhaseContext, providerId: string): Promise<boolean> {
+  return (await context.pace.stop({ fetches: 1, statements: 2 })) === null && isProvenGone(context, providerId);
 }

@@ -29,14 +29,20 @@ const LOCK_MS = 90_000;
 /** A sweep that goes on for longer than this shows one. */
 const RENEW_AFTER_MS = 30_000;
 const REPORT_EVERY_MS = 3_600_000;
-/** What each phase leaves to those after it at least; what it does not use itself passes on too. */
+/**
+ * What each phase leaves to those after it at least; what it does not use itself passes on too. And how long after the sweep's start
+ * it begins nothing more: one call may hang for half a minute, and the next tick is to find the lock free.
+ */
 const LEFT_BY = {
-  expire: { fetches: 8, statements: 22 },
-  reap: { fetches: 4, statements: 16 },
-  settle: { fetches: 2, statements: 1 },
-  reconcile: { fetches: 2, statements: 5 },
-  orphans: { fetches: 0, statements: 0 },
+  expire: { fetches: 8, statements: 22, endsMs: 25_000 },
+  reap: { fetches: 4, statements: 16, endsMs: 32_000 },
+  settle: { fetches: 2, statements: 1, endsMs: 38_000 },
+  reconcile: { fetches: 2, statements: 5, endsMs: 42_000 },
+  orphans: { fetches: 0, statements: 0, endsMs: 45_000 },
 };
+const PHASES = ["expire", "reap", "settle", "reconcile", "orphans"] as const;
+/** A tick's time that lies so far ahead of the clock is wrong: all that lives would seem to be at its end. */
+const MOST_AHEAD_MS = 5 * 60_000;
 /** A slice of an inventory pass at least. */
 const SLICE_FETCHES = 3;
 /** The report and the release still have to be paid for. */
@@ -115,17 +121,24 @@ async function runBlind(
   startedAt: number,
   cause: StoreError,
 ): Promise<SweepReport> {
-  const { meter, plan, driver, rules, now } = context;
-  const pace = createPace(meter, limitOf(plan, order), async () => true);
-  const untried = { items: [], failure: cause.hint };
-  const phases: PhaseReport[] = [
-    { phase: "expire", ...untried },
-    await isolated("reap", { driver, rules, now, pace, items: [] }, (opened) => reapUnder(cause, opened)),
-    { phase: "settle", ...untried },
-    { phase: "reconcile", ...untried },
-    { phase: "orphans", ...untried },
-  ];
+  const { meter, plan, driver, rules, now, wallNow } = context;
+  const ahead = aheadOfTime(context);
+  if (ahead !== null) return reportOf(context, order, startedAt, untried(ahead));
+  const hasTime = () => wallNow() - startedAt < LEFT_BY.orphans.endsMs;
+  const pace = createPace(meter, limitOf(plan, order), async () => true, hasTime);
+  const reaped = await isolated("reap", { driver, rules, now, pace, items: [] }, (opened) => reapUnder(cause, opened));
+  const phases = untried(cause.hint).map((phase) => (phase.phase === "reap" ? reaped : phase));
   return reportOf(context, order, startedAt, phases);
+}
+
+/** The report of a sweep that begins none of its phases. */
+const untried = (failure: string): PhaseReport[] => PHASES.map((phase) => ({ phase, items: [], failure }));
+
+/** Why nothing may be concluded from a tick's time; null where it may be believed. */
+function aheadOfTime({ now, wallNow, mayPlayTime }: SweepContext): string | null {
+  const ahead = now() - wallNow();
+  if (mayPlayTime || ahead <= MOST_AHEAD_MS) return null;
+  return `the tick's time lies ${Math.round(ahead / 60_000)} min ahead of the clock; nothing is concluded from it`;
 }
 
 /** What the provider shows and its labels tell is enough to end what is overdue. */
@@ -169,8 +182,10 @@ async function run(
   startedAt: number,
   { holdLock, ...common }: Opened,
 ): Promise<SweepReport> {
-  const { meter, plan, now } = context;
-  const limit = limitOf(plan, order);
+  const { meter, now, wallNow } = context;
+  const ahead = aheadOfTime(context);
+  if (ahead !== null) return reportOf(context, order, startedAt, untried(ahead));
+  const limit = limitOf(context.plan, order);
   const shared = { ...common, allowance: createAllowance(common.store, common.rules, now()) };
   // Only when an inventory pass is due does settle leave it its calls.
   const forPass = isPassDue(common.memory, now()) ? SLICE_FETCHES : 0;
@@ -180,7 +195,8 @@ async function run(
       fetches: limit.fetches - left.fetches - (name === "settle" ? forPass : 0),
       statements: limit.statements - CLOSING_STATEMENTS - left.statements,
     };
-    return { ...shared, pace: createPace(meter, share, holdLock), items: [] };
+    const hasTime = () => wallNow() - startedAt < left.endsMs;
+    return { ...shared, pace: createPace(meter, share, holdLock, hasTime), items: [] };
   };
   // What nobody uses is found before machines die, so that what they used goes with a later sweep, and a dry run can foretell it.
   const ended = await orRefusal(findEnded(shared));

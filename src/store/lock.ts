@@ -13,6 +13,8 @@ const lockRow = z.object({
   last_error: z.string().nullable(),
   resources_listed_at: z.int(),
   catalogue_asked_at: z.int(),
+  settled_at: z.int(),
+  inventoried_at: z.int(),
   first_sweep_at: z.int().nullable(),
   // What cannot be read costs a pass that begins anew, and not the sweep.
   reconcile: jsonText(z.unknown()),
@@ -49,6 +51,10 @@ export interface SweepMemory {
   resourcesListedAt: number;
   /** When the catalogue was last asked for. */
   catalogueAskedAt: number;
+  /** When settle last did its work. */
+  settledAt: number;
+  /** When an inventory pass last got on. */
+  inventoriedAt: number;
   /** When this database's first sweep ran. */
   readonly firstSweepAt: number;
   reconcile: ReconcileMemory;
@@ -105,6 +111,8 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 const memoryOf = (row: z.infer<typeof lockRow>): SweepMemory => ({
   resourcesListedAt: row.resources_listed_at,
   catalogueAskedAt: row.catalogue_asked_at,
+  settledAt: row.settled_at,
+  inventoriedAt: row.inventoried_at,
   firstSweepAt: row.first_sweep_at ?? NEVER,
   reconcile: reconcile.safeParse(row.reconcile).data ?? freshMemory(),
 });
@@ -145,7 +153,14 @@ export function createLockStore(db: Db) {
       const row = await current();
       return row
         ? memoryOf(row)
-        : { resourcesListedAt: 0, catalogueAskedAt: 0, firstSweepAt: NEVER, reconcile: freshMemory() };
+        : {
+            resourcesListedAt: 0,
+            catalogueAskedAt: 0,
+            settledAt: 0,
+            inventoriedAt: 0,
+            firstSweepAt: NEVER,
+            reconcile: freshMemory(),
+          };
     },
 
     /** Holds on for longer. False when another has taken over, and the sweep must stop. */
@@ -164,7 +179,7 @@ export function createLockStore(db: Db) {
             head: `UPDATE locks SET holder = NULL, held_until = 0, last_error = ?3,
               last_good_cron_at = CASE WHEN ?4 THEN ?2 ELSE last_good_cron_at END,
               last_report_at = CASE WHEN ?5 THEN ?2 ELSE last_report_at END, resources_listed_at = ?6, reconcile = ?7,
-              catalogue_asked_at = ?8`,
+              catalogue_asked_at = ?8, settled_at = ?9, inventoried_at = ?10`,
             where: HELD,
           },
           fence,
@@ -175,6 +190,8 @@ export function createLockStore(db: Db) {
           memory.resourcesListedAt,
           JSON.stringify(memory.reconcile),
           memory.catalogueAskedAt,
+          memory.settledAt,
+          memory.inventoriedAt,
         ),
       );
     },
@@ -182,7 +199,7 @@ export function createLockStore(db: Db) {
     /** What health is judged by; null before the migrations ran. */
     async read() {
       const row = await current();
-      return row && { ...row, reconciled: memoryOf(row).reconcile };
+      return row && { ...row, memory: memoryOf(row) };
     },
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  LOCAL,
   BODY,
   createMayfly,
   HOUR,
@@ -20,7 +21,7 @@ const at = (ms: number) => new Date(ms).toISOString();
 
 describe("renew", () => {
   it("moves the end to ttl from now, in the row and on the label, and leaves other labels alone", async () => {
-    const mayfly = createMayfly();
+    const mayfly = createMayfly(LOCAL);
     await put(mayfly, "box", { ttl: "10m", labels: { team: "red" } });
     mayfly.advance(5 * MINUTE);
     const renewed = await renew(mayfly, "30m");

@@ -1,5 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { BODY, createMayfly, HOUR, machineIn, MINUTE, minutes, NOW, SECOND, servers, type Mayfly } from "../mayfly.ts";
+import {
+  LOCAL,
+  BODY,
+  createMayfly,
+  HOUR,
+  machineIn,
+  MINUTE,
+  minutes,
+  NOW,
+  SECOND,
+  servers,
+  type Mayfly,
+} from "../mayfly.ts";
 
 const put = (mayfly: Mayfly, name: string, ttl = "60s") => mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ttl });
 
@@ -27,7 +39,7 @@ describe("expire", () => {
   });
 
   it("waits for the later of row and label, within max_until", async () => {
-    const mayfly = createMayfly();
+    const mayfly = createMayfly(LOCAL);
     await put(mayfly, "box");
     const [server] = servers(mayfly);
     const relabel = (labels: Record<string, string>) =>

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { between } from "../behind.ts";
 import { BODY, createMayfly, HOUR, MINUTE, NOW, OURS, SECOND, type Mayfly, servers } from "../mayfly.ts";
 
 const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString();
@@ -150,4 +151,42 @@ describe("a large fleet", () => {
     expect(servers(mayfly)).toEqual([]);
     expect(report?.phases[0]?.items).toHaveLength(120);
   });
+});
+
+it("deletes come before proofs: of sixty that are due all die with the sixty-four calls that the provider's limit has left", async () => {
+  const mayfly = createMayfly({ PLAN: "paid" });
+  for (let number = 0; number < 60; number++)
+    await mayfly.send("PUT", `/v1/machines/m${number}`, { ...BODY, ttl: "60s" });
+  mayfly.advance(2 * MINUTE);
+  let left = 64;
+  between(mayfly, async (request, real) => {
+    left -= 1;
+    if (left >= 0) return real(request);
+    const error = { error: { code: "rate_limit_exceeded", message: "slow down", details: null } };
+    return Response.json(error, { status: 429 });
+  });
+  const report = await mayfly.tick();
+  expect(servers(mayfly)).toEqual([]);
+  // And the refusal ends what would meet it again: each phase finds out by one call, and makes no second one.
+  expect(report?.fetches).toBeLessThanOrEqual(64 + 5);
+});
+
+it("a settle and an inventory pass that are overdue for three of their intervals make health red, whatever keeps them", async () => {
+  const mayfly = createMayfly();
+  const reasons = async () => (await mayfly.send("GET", "/healthz")).text;
+  for (let ticks = 0; ticks < 40; ticks++) await tick(mayfly);
+  expect(await reasons()).toContain("green");
+  between(mayfly, async (request, real) => {
+    const answer = await real(request);
+    const headers = new Headers(answer.headers);
+    headers.set("RateLimit-Remaining", "20");
+    return new Response(answer.body, { status: answer.status, headers });
+  });
+  for (let ticks = 0; ticks < 3; ticks++) await tick(mayfly);
+  expect(await reasons()).not.toContain("not followed");
+  for (let ticks = 0; ticks < 3; ticks++) await tick(mayfly);
+  expect(await reasons()).toContain("are not followed");
+  expect(await reasons()).not.toContain("the inventory");
+  for (let ticks = 0; ticks < 45; ticks++) await tick(mayfly);
+  expect(await reasons()).toContain("the inventory is not read");
 });

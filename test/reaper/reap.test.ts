@@ -1,5 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { BODY, createMayfly, HOUR, MINUTE, minutes, NOW, OURS, SECOND, servers, type Mayfly } from "../mayfly.ts";
+import {
+  LOCAL,
+  BODY,
+  createMayfly,
+  HOUR,
+  MINUTE,
+  minutes,
+  NOW,
+  OURS,
+  SECOND,
+  servers,
+  type Mayfly,
+} from "../mayfly.ts";
 
 const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString();
 const put = (mayfly: Mayfly, name: string, ttl = "60s") => mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ttl });
@@ -84,7 +96,7 @@ describe("reap", () => {
   });
 
   it("respects a longer promise: the row's, else the labels' within thirty days", async () => {
-    const mayfly = createMayfly();
+    const mayfly = createMayfly(LOCAL);
     const label = (hours: number) => String(NOW / 1000 + hours * 3600);
     mayfly.simulator.addServer({
       name: "promised",
