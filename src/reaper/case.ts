@@ -1,7 +1,11 @@
 import type { Verdict } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import type { Reason } from "../machine/reason.ts";
+import type { StopReason } from "./pace.ts";
 import type { Item, SweepReason } from "./report.ts";
+
+/** What a batch still writes after its reads, however large it is. */
+export const RECORDS = 9;
 
 /** Which rows a phase works on, and what it does with them besides. */
 export interface Queue {
@@ -34,3 +38,17 @@ export interface Case {
 /** One whose machine is to be destroyed, or was. */
 export const isDoomed = (one: Case): one is Case & { machine: Machine } =>
   one.act === "destroy" && one.machine !== null;
+
+/** A row that is not worked on this time, and why. */
+export const remaining = (row: MachineRow, reason: StopReason): Case => ({
+  row,
+  machine: null,
+  isMissing: false,
+  isClaimed: false,
+  isUndeleted: false,
+  act: "wait",
+  why: "not_seen",
+  outcome: "remaining",
+  reason,
+  detail: null,
+});

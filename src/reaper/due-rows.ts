@@ -8,25 +8,18 @@
  * the first one dies, and claims the lease as it was read. A row closes when the provider has nothing of that id; where it has agreed to
  * delete, settle proves it. What cannot be done backs off and stays in the set.
  */
-import { destroySeen } from "../driver/destroy-seen.ts";
-import { adoptCredential } from "../lifecycle/credential.ts";
 import { onDriverError } from "../lifecycle/refusal.ts";
-import { tellLabel } from "../lifecycle/renew.ts";
 import { decide } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
-import { selectorOf } from "../machine/ownership.ts";
-import type { Reason } from "../machine/reason.ts";
 import { machineIn, type Sighting } from "../machine/sighting.ts";
-import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
+import { acceptedIn, proveGone, type Accepted } from "./accepted.ts";
+import { RECORDS, remaining, type Case, type Queue } from "./case.ts";
+import { actAll, claim, failed } from "./carry-out.ts";
+import type { PhaseContext } from "./context.ts";
 import { LABEL_CALLS, settleLabels } from "./labels.ts";
-import { BATCH, isProvenGone, listByUid, lookById, lookByName, sightingIn, type Listed } from "./look.ts";
-import type { StopReason } from "./pace.ts";
+import { BATCH, listByUid, lookById, lookByName, sightingIn, type Listed } from "./look.ts";
 import { itemOf, type Item } from "./report.ts";
-import { isDoomed, type Case, type Queue } from "./case.ts";
 import { writeCases } from "./write-cases.ts";
-
-/** What a batch still writes after its reads, however large it is. */
-const RECORDS = 9;
 
 const EXPIRE: Queue = { name: "expire", looks: 1 };
 const SETTLE: Queue = { name: "settle", looks: 2 };
@@ -148,111 +141,6 @@ async function undeleted(
   );
   const outcome = one.row.attempts < PATIENCE ? "error" : "alert";
   return { ...one, act: "wait", isUndeleted: true, outcome, reason: "delete_failed", detail };
-}
-
-/** Writes down the intent to destroy. What was renewed between the look and the claim is kept: the renewal won. */
-async function claim({ store, credential, now }: PhaseContext, cases: readonly Case[]): Promise<Case[]> {
-  const doomed = cases.filter(isDoomed);
-  await adoptCredential(
-    { store, credential },
-    doomed.map(({ row }) => row),
-  );
-  const dooms = doomed.map(({ row, machine, why }) => ({
-    uid: row.uid,
-    reason: why,
-    expiresAt: row.expiresAt,
-    lacking: why === "attach_failed" ? row.attachments : null,
-    providerId: machine.providerId,
-  }));
-  const won = await store.endings.claimDestroy(dooms, now());
-  return cases.map((one) => {
-    if (!isDoomed(one)) return one;
-    return won.has(one.row.uid)
-      ? { ...one, isClaimed: true }
-      : { ...one, act: "keep", outcome: "kept", reason: "live" };
-  });
-}
-
-/** Carries out what was decided, one after the other. */
-async function actAll(context: PhaseContext, cases: readonly Case[]): Promise<Case[]> {
-  const acted: Case[] = [];
-  for (const one of cases) acted.push(await carryOut(context, one));
-  return acted;
-}
-
-/** Each failure is its own (I8), save those that would meet all. */
-async function carryOut(context: PhaseContext, one: Case): Promise<Case> {
-  const isLabel = one.act === "label";
-  if (!isDoomed(one) && !isLabel) return one;
-  const stop = await context.pace.stop({ fetches: isLabel ? LABEL_CALLS : 1, statements: RECORDS - 1 });
-  if (stop !== null) return remaining(one.row, stop);
-  try {
-    if (isDoomed(one)) await destroySeen(context.driver, one.machine, selectorOf(one.row, context.rules));
-    else if ((await tellLabel(context, one.row)) === "told") return { ...one, reason: "label" };
-    else return { ...one, act: "wait", outcome: "error", reason: "label_behind" };
-    return one;
-  } catch (error) {
-    return failed(context, one, error);
-  }
-}
-
-/** A machine that the provider agreed to delete, and the item that tells it. */
-interface Accepted {
-  readonly uid: string;
-  readonly providerId: string;
-  readonly reason: Reason;
-  readonly item: number;
-}
-
-/** Those of the cases that were told last. */
-function acceptedIn({ items }: PhaseContext, cases: readonly Case[]): Accepted[] {
-  const first = items.length - cases.length;
-  return cases.flatMap((one, index) =>
-    isDoomed(one)
-      ? [{ uid: one.row.uid, providerId: one.machine.providerId, reason: one.why, item: first + index }]
-      : [],
-  );
-}
-
-/**
- * Looks once more when all deletes are done, as far as the budget goes: what is not there any more can close; the rest settle proves
- * later (P51).
- */
-async function proveGone(context: PhaseContext, accepted: readonly Accepted[]): Promise<void> {
-  const { pace, items, store, now } = context;
-  const gone: Accepted[] = [];
-  for (const one of accepted) {
-    if ((await pace.stop({ fetches: 1, statements: 2 })) !== null) break;
-    if (await isProvenGone(context, one.providerId)) gone.push(one);
-  }
-  for (const { item } of gone) {
-    const told = items[item];
-    if (told) items[item] = { ...told, outcome: "destroyed" };
-  }
-  await store.endings.close(
-    gone.map(({ uid, reason }) => ({ uid, reason, phase: "destroyed" as const })),
-    now(),
-  );
-}
-
-const remaining = (row: MachineRow, reason: StopReason): Case => ({
-  row,
-  machine: null,
-  isMissing: false,
-  isClaimed: false,
-  isUndeleted: false,
-  act: "wait",
-  why: "not_seen",
-  outcome: "remaining",
-  reason,
-  detail: null,
-});
-
-/** A failure of one; where it would meet every other too, nothing more is begun. */
-function failed(context: PhaseContext, one: Case, error: unknown): Case {
-  const failure = failureOf(error);
-  if (concernsAll(error)) context.pace.refuse(failure.detail);
-  return { ...one, act: "wait", outcome: needsSomebody(error) ? "alert" : "error", ...failure };
 }
 
 const toItem = ({ row, machine, outcome, reason, detail }: Case): Item => ({

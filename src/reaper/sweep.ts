@@ -9,44 +9,17 @@
  *   orphans    firewalls, networks and keys that nobody uses any more: deleted; once an hour the catalogue
  */
 import { invalidInput } from "../driver/driver.ts";
-import { AFTER_A_REQUEST, PLANS, type Plan, type Share } from "./budget.ts";
-import { refreshCatalogue } from "./catalogue.ts";
-import { failureOf, type PhaseContext, type SweepContext } from "./context.ts";
-import { dryRunProvider } from "./dry-run.ts";
-import { expire, settle } from "./due-rows.ts";
-import { endResources, findEnded } from "./ended-resources.ts";
-import { isPassDue, reconcile } from "./inventory.ts";
-import { lookForOrphans } from "./orphans.ts";
-import { createPace } from "./pace.ts";
 import { StoreError } from "../store/db.ts";
-import { createAllowance } from "./allowance.ts";
-import { reapBlind } from "./reap-blind.ts";
-import { reap } from "./reap.ts";
-import { hasNews, reportJson, reportOutcome, type PhaseReport, type SweepOrder, type SweepReport } from "./report.ts";
+import type { SweepContext } from "./context.ts";
+import { dryRunProvider } from "./dry-run.ts";
+import { orRefusal, runBlind, runPhases } from "./phases.ts";
+import { hasNews, reportJson, reportOutcome, type SweepOrder, type SweepReport } from "./report.ts";
 
 /** How long the lock holds without a sign of life. */
 const LOCK_MS = 90_000;
 /** A sweep that goes on for longer than this shows one. */
 const RENEW_AFTER_MS = 30_000;
 const REPORT_EVERY_MS = 3_600_000;
-/**
- * What each phase leaves to those after it at least; what it does not use itself passes on too. And how long after the sweep's start
- * it begins nothing more: one call may hang for half a minute, and the next tick is to find the lock free.
- */
-const LEFT_BY = {
-  expire: { fetches: 8, statements: 22, endsMs: 25_000 },
-  reap: { fetches: 4, statements: 16, endsMs: 32_000 },
-  settle: { fetches: 2, statements: 1, endsMs: 38_000 },
-  reconcile: { fetches: 2, statements: 5, endsMs: 42_000 },
-  orphans: { fetches: 0, statements: 0, endsMs: 45_000 },
-};
-const PHASES = ["expire", "reap", "settle", "reconcile", "orphans"] as const;
-/** A tick's time that lies so far ahead of the clock is wrong: all that lives would seem to be at its end. */
-const MOST_AHEAD_MS = 5 * 60_000;
-/** A slice of an inventory pass at least. */
-const SLICE_FETCHES = 3;
-/** The report and the release still have to be paid for. */
-const CLOSING_STATEMENTS = 2;
 
 /**
  * Runs one sweep and answers its report, or null when another is running. A dry run takes no lock and writes nothing.
@@ -61,7 +34,7 @@ export async function sweep(context: SweepContext, order: SweepOrder): Promise<S
     const memory = await orRefusal(store.lock.recall());
     const pretended = { ...context, ...dryRunProvider(context, meter) };
     if (memory instanceof StoreError) return runBlind(pretended, order, startedAt, memory);
-    return run(context, order, startedAt, { ...pretended, store, memory, holdLock: async () => true });
+    return runPhases(context, order, startedAt, { ...pretended, store, memory, holdLock: async () => true });
   }
 
   const { lock: locks, sweeps } = openStore();
@@ -70,7 +43,12 @@ export async function sweep(context: SweepContext, order: SweepOrder): Promise<S
   if (lock === null) return null;
   const { fence, lastReportAt, memory } = lock;
   const holdLock = holding((until) => locks.renew(fence, until), wallNow, startedAt);
-  const report = await run(context, order, startedAt, { ...context, store: openStore({ fence }), memory, holdLock });
+  const report = await runPhases(context, order, startedAt, {
+    ...context,
+    store: openStore({ fence }),
+    memory,
+    holdLock,
+  });
 
   const outcome = reportOutcome(report.phases);
   const isToKeep = hasNews(report) || report.finishedAt - lastReportAt >= REPORT_EVERY_MS;
@@ -91,19 +69,6 @@ export async function sweep(context: SweepContext, order: SweepOrder): Promise<S
   return { ...report, id: kept.value, phases };
 }
 
-const limitOf = (plan: Plan, { startedBy }: SweepOrder): Share =>
-  startedBy === "create" ? AFTER_A_REQUEST[plan] : PLANS[plan];
-
-/** What D1 answers, or its refusal. */
-async function orRefusal<T>(answer: Promise<T>): Promise<T | StoreError> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof StoreError) return error;
-    throw error;
-  }
-}
-
 /** What was done is done and is told, though D1 may not take it down; a lock that was not released ends by itself. */
 async function closing<T>(act: () => Promise<T>): Promise<{ value: T | null; failure: string | null }> {
   try {
@@ -111,48 +76,6 @@ async function closing<T>(act: () => Promise<T>): Promise<{ value: T | null; fai
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     return { value: null, failure: error.hint };
-  }
-}
-
-/** D1 refuses: no lock, no rows, no report row. */
-async function runBlind(
-  context: SweepContext,
-  order: SweepOrder,
-  startedAt: number,
-  cause: StoreError,
-): Promise<SweepReport> {
-  const { meter, plan, driver, rules, now, wallNow } = context;
-  const ahead = aheadOfTime(context);
-  if (ahead !== null) return reportOf(context, order, startedAt, untried(ahead));
-  const hasTime = () => wallNow() - startedAt < LEFT_BY.orphans.endsMs;
-  const pace = createPace(meter, limitOf(plan, order), async () => true, hasTime);
-  const reaped = await isolated("reap", { driver, rules, now, pace, items: [] }, (opened) => reapUnder(cause, opened));
-  const phases = untried(cause.hint).map((phase) => (phase.phase === "reap" ? reaped : phase));
-  return reportOf(context, order, startedAt, phases);
-}
-
-/** The report of a sweep that begins none of its phases. */
-const untried = (failure: string): PhaseReport[] => PHASES.map((phase) => ({ phase, items: [], failure }));
-
-/** Why nothing may be concluded from a tick's time; null where it may be believed. */
-function aheadOfTime({ now, wallNow, mayPlayTime }: SweepContext): string | null {
-  const ahead = now() - wallNow();
-  if (mayPlayTime || ahead <= MOST_AHEAD_MS) return null;
-  return `the tick's time lies ${Math.round(ahead / 60_000)} min ahead of the clock; nothing is concluded from it`;
-}
-
-/** What the provider shows and its labels tell is enough to end what is overdue. */
-const reapUnder = async ({ hint }: StoreError, context: Parameters<typeof reapBlind>[0]): Promise<string> =>
-  (await reapBlind(context)) ?? hint;
-
-/** Where expire could not read its rows, they are asked for once more: one refusal may be a hiccup, two are none. */
-async function reapAsItCan(context: PhaseContext, isInDoubt: boolean): Promise<string | null> {
-  try {
-    if (isInDoubt) await context.store.work.due(context.now(), 1, null);
-    return await reap(context);
-  } catch (error) {
-    if (!(error instanceof StoreError) || !isInDoubt) throw error;
-    return reapUnder(error, context);
   }
 }
 
@@ -171,74 +94,4 @@ function holding(
     }
     return isHeld;
   };
-}
-
-/** What all phases share; each has a pace of its own. */
-type Opened = Omit<PhaseContext, "pace" | "allowance" | "items"> & { readonly holdLock: () => Promise<boolean> };
-
-async function run(
-  context: SweepContext,
-  order: SweepOrder,
-  startedAt: number,
-  { holdLock, ...common }: Opened,
-): Promise<SweepReport> {
-  const { meter, now, wallNow } = context;
-  const ahead = aheadOfTime(context);
-  if (ahead !== null) return reportOf(context, order, startedAt, untried(ahead));
-  const limit = limitOf(context.plan, order);
-  const shared = { ...common, allowance: createAllowance(common.store, common.rules, now()) };
-  // Only when an inventory pass is due does settle leave it its calls.
-  const forPass = isPassDue(common.memory, now()) ? SLICE_FETCHES : 0;
-  const phase = (name: keyof typeof LEFT_BY): PhaseContext => {
-    const left = LEFT_BY[name];
-    const share = {
-      fetches: limit.fetches - left.fetches - (name === "settle" ? forPass : 0),
-      statements: limit.statements - CLOSING_STATEMENTS - left.statements,
-    };
-    const hasTime = () => wallNow() - startedAt < left.endsMs;
-    return { ...shared, pace: createPace(meter, share, holdLock, hasTime), items: [] };
-  };
-  // What nobody uses is found before machines die, so that what they used goes with a later sweep, and a dry run can foretell it.
-  const ended = await orRefusal(findEnded(shared));
-  const expired = await isolated("expire", phase("expire"), expire);
-  const isInDoubt = expired.failure !== null && expired.items.length === 0;
-  const reaped = await isolated("reap", phase("reap"), (opened) => reapAsItCan(opened, isInDoubt));
-  const settled = await isolated("settle", phase("settle"), settle);
-  const reconciled = await isolated("reconcile", phase("reconcile"), reconcile);
-  const orphans = await isolated("orphans", phase("orphans"), (opened) => endAndLook(opened, ended));
-  return reportOf(context, order, startedAt, [expired, reaped, settled, reconciled, orphans]);
-}
-
-async function endAndLook(
-  context: PhaseContext,
-  ended: Awaited<ReturnType<typeof findEnded>> | StoreError,
-): Promise<string | null> {
-  if (ended instanceof StoreError) throw ended;
-  await endResources(context, ended);
-  const failure = await lookForOrphans(context);
-  return (await refreshCatalogue(context)) ?? failure;
-}
-
-function reportOf(
-  { meter, now, wallNow }: SweepContext,
-  order: SweepOrder,
-  startedAt: number,
-  phases: readonly PhaseReport[],
-): SweepReport {
-  const { fetches, statements } = meter;
-  return { ...order, id: null, scheduledAt: now(), startedAt, finishedAt: wallNow(), phases, fetches, statements };
-}
-
-/** An error boundary around a phase (I8): whatever happens in it, what it did is told and the next one runs. */
-async function isolated<Context extends Pick<PhaseContext, "items">>(
-  phase: PhaseReport["phase"],
-  context: Context,
-  act: (context: Context) => Promise<string | null>,
-): Promise<PhaseReport> {
-  const { items } = context;
-  try {
-    return { phase, items, failure: await act(context) };
-  } catch (error) {
-    return { phase, items, failure: failureOf(error).detail };
-  }
 }

@@ -1,0 +1,158 @@
+import { StoreError } from "../store/db.ts";
+import { createAllowance } from "./allowance.ts";
+import { AFTER_A_REQUEST, PLANS, type Plan, type Share } from "./budget.ts";
+import { refreshCatalogue } from "./catalogue.ts";
+import { failureOf, type PhaseContext, type SweepContext } from "./context.ts";
+import { expire, settle } from "./due-rows.ts";
+import { endResources, findEnded } from "./ended-resources.ts";
+import { isPassDue, reconcile } from "./inventory.ts";
+import { lookForOrphans } from "./orphans.ts";
+import { createPace } from "./pace.ts";
+import { reapBlind } from "./reap-blind.ts";
+import { reap } from "./reap.ts";
+import type { PhaseReport, SweepOrder, SweepReport } from "./report.ts";
+
+/**
+ * What each phase leaves to those after it at least; what it does not use itself passes on too. And how long after the sweep's start
+ * it begins nothing more: one call may hang for half a minute, and the next tick is to find the lock free.
+ */
+const LEFT_BY = {
+  expire: { fetches: 8, statements: 22, endsMs: 25_000 },
+  reap: { fetches: 4, statements: 16, endsMs: 32_000 },
+  settle: { fetches: 2, statements: 1, endsMs: 38_000 },
+  reconcile: { fetches: 2, statements: 5, endsMs: 42_000 },
+  orphans: { fetches: 0, statements: 0, endsMs: 45_000 },
+};
+const PHASES = ["expire", "reap", "settle", "reconcile", "orphans"] as const;
+/** A tick's time that lies so far ahead of the clock is wrong: all that lives would seem to be at its end. */
+const MOST_AHEAD_MS = 5 * 60_000;
+/** A slice of an inventory pass at least. */
+const SLICE_FETCHES = 3;
+/** The report and the release still have to be paid for. */
+const CLOSING_STATEMENTS = 2;
+
+/** What all phases share; each has a pace of its own. */
+export type Opened = Omit<PhaseContext, "pace" | "allowance" | "items"> & { readonly holdLock: () => Promise<boolean> };
+
+/** Runs the phases one after the other, each within its share. */
+export async function runPhases(
+  context: SweepContext,
+  order: SweepOrder,
+  startedAt: number,
+  { holdLock, ...common }: Opened,
+): Promise<SweepReport> {
+  const { meter, now, wallNow } = context;
+  const ahead = aheadOfTime(context);
+  if (ahead !== null) return reportOf(context, order, startedAt, untried(ahead));
+  const limit = limitOf(context.plan, order);
+  const shared = { ...common, allowance: createAllowance(common.store, common.rules, now()) };
+  // Only when an inventory pass is due does settle leave it its calls.
+  const forPass = isPassDue(common.memory, now()) ? SLICE_FETCHES : 0;
+  const phase = (name: keyof typeof LEFT_BY): PhaseContext => {
+    const left = LEFT_BY[name];
+    const share = {
+      fetches: limit.fetches - left.fetches - (name === "settle" ? forPass : 0),
+      statements: limit.statements - CLOSING_STATEMENTS - left.statements,
+    };
+    const hasTime = () => wallNow() - startedAt < left.endsMs;
+    return { ...shared, pace: createPace(meter, share, holdLock, hasTime), items: [] };
+  };
+  // What nobody uses is found before machines die, so that what they used goes with a later sweep, and a dry run can foretell it.
+  const ended = await orRefusal(findEnded(shared));
+  const expired = await isolated("expire", phase("expire"), expire);
+  const isInDoubt = expired.failure !== null && expired.items.length === 0;
+  const reaped = await isolated("reap", phase("reap"), (opened) => reapAsItCan(opened, isInDoubt));
+  const settled = await isolated("settle", phase("settle"), settle);
+  const reconciled = await isolated("reconcile", phase("reconcile"), reconcile);
+  const orphans = await isolated("orphans", phase("orphans"), (opened) => endAndLook(opened, ended));
+  return reportOf(context, order, startedAt, [expired, reaped, settled, reconciled, orphans]);
+}
+
+/** D1 refuses: no lock, no rows, no report row. */
+export async function runBlind(
+  context: SweepContext,
+  order: SweepOrder,
+  startedAt: number,
+  cause: StoreError,
+): Promise<SweepReport> {
+  const { meter, plan, driver, rules, now, wallNow } = context;
+  const ahead = aheadOfTime(context);
+  if (ahead !== null) return reportOf(context, order, startedAt, untried(ahead));
+  const hasTime = () => wallNow() - startedAt < LEFT_BY.orphans.endsMs;
+  const pace = createPace(meter, limitOf(plan, order), async () => true, hasTime);
+  const reaped = await isolated("reap", { driver, rules, now, pace, items: [] }, (opened) => reapUnder(cause, opened));
+  const phases = untried(cause.hint).map((phase) => (phase.phase === "reap" ? reaped : phase));
+  return reportOf(context, order, startedAt, phases);
+}
+
+/** Where expire could not read its rows, they are asked for once more: one refusal may be a hiccup, two are none. */
+async function reapAsItCan(context: PhaseContext, isInDoubt: boolean): Promise<string | null> {
+  try {
+    if (isInDoubt) await context.store.work.due(context.now(), 1, null);
+    return await reap(context);
+  } catch (error) {
+    if (!(error instanceof StoreError) || !isInDoubt) throw error;
+    return reapUnder(error, context);
+  }
+}
+
+async function endAndLook(
+  context: PhaseContext,
+  ended: Awaited<ReturnType<typeof findEnded>> | StoreError,
+): Promise<string | null> {
+  if (ended instanceof StoreError) throw ended;
+  await endResources(context, ended);
+  const failure = await lookForOrphans(context);
+  return (await refreshCatalogue(context)) ?? failure;
+}
+
+function reportOf(
+  { meter, now, wallNow }: SweepContext,
+  order: SweepOrder,
+  startedAt: number,
+  phases: readonly PhaseReport[],
+): SweepReport {
+  const { fetches, statements } = meter;
+  return { ...order, id: null, scheduledAt: now(), startedAt, finishedAt: wallNow(), phases, fetches, statements };
+}
+
+/** An error boundary around a phase (I8): whatever happens in it, what it did is told and the next one runs. */
+async function isolated<Context extends Pick<PhaseContext, "items">>(
+  phase: PhaseReport["phase"],
+  context: Context,
+  act: (context: Context) => Promise<string | null>,
+): Promise<PhaseReport> {
+  const { items } = context;
+  try {
+    return { phase, items, failure: await act(context) };
+  } catch (error) {
+    return { phase, items, failure: failureOf(error).detail };
+  }
+}
+
+/** The report of a sweep that begins none of its phases. */
+const untried = (failure: string): PhaseReport[] => PHASES.map((phase) => ({ phase, items: [], failure }));
+
+/** Why nothing may be concluded from a tick's time; null where it may be believed. */
+function aheadOfTime({ now, wallNow, mayPlayTime }: SweepContext): string | null {
+  const ahead = now() - wallNow();
+  if (mayPlayTime || ahead <= MOST_AHEAD_MS) return null;
+  return `the tick's time lies ${Math.round(ahead / 60_000)} min ahead of the clock; nothing is concluded from it`;
+}
+
+/** What the provider shows and its labels tell is enough to end what is overdue. */
+const reapUnder = async ({ hint }: StoreError, context: Parameters<typeof reapBlind>[0]): Promise<string> =>
+  (await reapBlind(context)) ?? hint;
+
+const limitOf = (plan: Plan, { startedBy }: SweepOrder): Share =>
+  startedBy === "create" ? AFTER_A_REQUEST[plan] : PLANS[plan];
+
+/** What D1 answers, or its refusal. */
+export async function orRefusal<T>(answer: Promise<T>): Promise<T | StoreError> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof StoreError) return error;
+    throw error;
+  }
+}
