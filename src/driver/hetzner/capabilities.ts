@@ -25,7 +25,7 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Cap
 
     findByName: (name) => findServer(call, read, name),
 
-    inventoryPage: (selector, number, pages) => listServerPage(call, read, selector, number, pages),
+    inventoryPage: (selector, number, pages) => listServerPage(call, read, selector, { ...pages, number }),
 
     async serverTypes() {
       if (account.currency === undefined) await askPricing(call, account);

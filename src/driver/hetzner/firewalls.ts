@@ -24,13 +24,13 @@ export function createFirewalls(call: Client): Firewalls {
     action: "apply_to_resources" | "remove_from_resources",
     key: "apply_to" | "remove_from",
     targets: readonly unknown[],
-    absence?: "not_found",
   ): Promise<readonly ProviderAction[]> {
     const path = `/firewalls/${checkId(id, "id")}/actions/${action}`;
     if (targets.length === 0) return [];
     const order = { method: "POST", path, body: { [key]: targets }, answer: actionsAnswer } as const;
     try {
-      const { actions } = await call(absence === undefined ? order : { ...order, absence });
+      // Only of what is taken off may it be said that the machine is gone.
+      const { actions } = await call(key === "remove_from" ? { ...order, absence: "not_found" } : order);
       return actions.map((one) => toAction(call, one));
     } catch (error) {
       if (!(error instanceof DriverError) || error.code !== "already_done") throw error;
@@ -40,7 +40,7 @@ export function createFirewalls(call: Client): Firewalls {
 
   // The source's trap: this action's list has a name of its own (S125).
   const removeFrom = (id: string, targets: readonly unknown[]) =>
-    act(id, "remove_from_resources", "remove_from", targets, "not_found");
+    act(id, "remove_from_resources", "remove_from", targets);
 
   async function remove(id: string, machineIds: readonly string[]): Promise<readonly ProviderAction[]> {
     try {

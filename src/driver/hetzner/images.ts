@@ -14,7 +14,7 @@ const isLent = ({ labels }: Image): boolean => Object.hasOwn(labels ?? {}, IMAGE
 export async function findSnapshot(call: Client, labelSelector: string, serverType: string): Promise<string> {
   const terms = parseImageSelector(labelSelector);
   if (!terms.ok) throw invalidInput(terms.problem);
-  const [type] = await listAll(call, "server_types", serverTypeShape, { name: serverType });
+  const [type] = await listAll(call, "server_types", serverTypeShape, { query: { name: serverType } });
   if (type?.name !== serverType)
     throw invalidInput({ field: "server_type", rule: "must be one that the provider has" });
   const query = Object.entries({

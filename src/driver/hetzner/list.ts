@@ -67,8 +67,7 @@ export async function listServerPage(
   call: Client,
   read: (server: Server) => Machine,
   selector: Selector,
-  number: number | null,
-  { maxPages = LONGEST_WALK }: PageOptions = {},
+  { number, maxPages = LONGEST_WALK }: PageOptions & { readonly number: number | null },
 ): Promise<InventoryPage> {
   const pageAt = pagesOf(call, read, selector, ["id:asc"]);
   const page = await pageAt(number ?? 1);

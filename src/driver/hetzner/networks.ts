@@ -33,7 +33,7 @@ export function createNetworks(call: Client): Networks {
 
   /** A region's network zone, from the provider's own list and from no table of ours (S134). */
   async function zoneOf(region: string): Promise<string> {
-    const [found] = await listAll(call, "locations", location, { name: region });
+    const [found] = await listAll(call, "locations", location, { query: { name: region } });
     if (found?.name !== region) throw invalidInput({ field: "region", rule: "must be a location of the provider" });
     return found.network_zone;
   }

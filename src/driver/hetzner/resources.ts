@@ -24,8 +24,7 @@ export async function listAll<T extends { readonly id?: number | undefined }>(
   call: Client,
   plural: Plural,
   item: z.ZodType<T>,
-  query: Readonly<Record<string, string>> = {},
-  { maxPages = MAX_PAGES }: PageOptions = {},
+  { query = {}, maxPages = MAX_PAGES }: PageOptions & { readonly query?: Readonly<Record<string, string>> } = {},
 ): Promise<readonly T[]> {
   const entries = z.array(item);
   const answer = page.transform((read, context): Page<T> => {
@@ -108,7 +107,7 @@ export function createResources<T extends Shown>(call: Client, kind: Kind<T>): R
     async list(selector, options) {
       const label_selector = toLabelSelector(selector);
       const query = { ...(label_selector === "" ? {} : { label_selector }), sort: BY_ID };
-      const found = await listAll(call, kind.plural, kind.shape, query, options);
+      const found = await listAll(call, kind.plural, kind.shape, { ...options, query });
       return found.map((shown) => toResource(kind, shown));
     },
 

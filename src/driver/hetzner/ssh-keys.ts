@@ -24,13 +24,13 @@ const SSH_KEY: Kind<Key> = {
 export function createSshKeys(call: Client): SshKeys {
   /** After a refusal for name or bytes, or no clear answer: which key is it that is there? */
   async function find(name: string, key: PublicKey, labels: Labels) {
-    const alike = await listAll(call, "ssh_keys", sshKey, { fingerprint: await fingerprintOf(key) });
+    const alike = await listAll(call, "ssh_keys", sshKey, { query: { fingerprint: await fingerprintOf(key) } });
     const same = alike.find((one) => isMaterial(one, key));
     if (same) {
       const isOwn = uidIn(labels) !== "" && uidIn(same.labels ?? {}) === uidIn(labels);
       return { key: toResource(SSH_KEY, same), reused: !isOwn };
     }
-    const namesakes = await listAll(call, "ssh_keys", sshKey, { name });
+    const namesakes = await listAll(call, "ssh_keys", sshKey, { query: { name } });
     return namesakes.some((one) => one.name === name) ? "another" : null;
   }
 
