@@ -1,6 +1,7 @@
 import { getIfThere } from "../driver/driver.ts";
 import { creationTime, labelTime } from "../machine/age.ts";
 import { isOurs } from "../machine/ownership.ts";
+import { decide } from "../machine/decide.ts";
 import { promisedMax } from "../machine/lease.ts";
 import { LABEL, uidIn } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
@@ -8,8 +9,17 @@ import { isUid } from "../machine/name.ts";
 import { present } from "../machine/sighting.ts";
 import type { NewMachine } from "../store/machines.ts";
 import { destroyIfDue, isGone } from "./destroy.ts";
+import { orphanOf } from "./adopt.ts";
 import type { Context } from "./context.ts";
-import { done, onDriverError, refused, type Outcome, type Refusal, type TriedCandidate } from "./refusal.ts";
+import {
+  done,
+  onDriverError,
+  refused,
+  specMismatch,
+  type Outcome,
+  type Refusal,
+  type TriedCandidate,
+} from "./refusal.ts";
 
 /** The machine that a create answers. */
 export interface Created {
@@ -60,13 +70,15 @@ export async function record(
 
 /**
  * The name is held by a machine that carries this owner's and name's labels. Of a tombstone it is on its way out: `releasing`.
- * Of no row at all D1 has lost it, and it is this row's machine: adopted with its own uid and lease (P20). Null = a stranger's.
+ * Of a row that was only closed because nobody saw it, it has that row again. Of no row at all D1 has lost it, and it is this row's machine:
+ * adopted with its own uid and lease (P20). Null = a stranger's.
  */
 export async function heldByOurs(
-  { store, rules, now }: Context,
+  context: Context,
   existing: Machine,
   row: NewMachine,
 ): Promise<Outcome<Created> | null> {
+  const { store, rules, now } = context;
   const { labels } = existing;
   const isHis =
     isOurs(existing, rules.installations) && labels[LABEL.owner] === row.owner && labels[LABEL.name] === row.name;
@@ -82,6 +94,10 @@ export async function heldByOurs(
     await fail();
     const isHisStill = holder.expiresAt > now() && (await store.machines.rename(uid, row.name));
     return isHisStill ? known({ ...holder, name: row.name }) : refused(RELEASING);
+  }
+  if (holder !== null && decide(holder, present(existing, true), now(), rules).reason === "reappeared") {
+    await fail();
+    return revive(context, existing, holder, row.specSha256);
   }
   if (holder !== null || created === null || existing.status === "deleting") {
     await fail();
@@ -100,6 +116,21 @@ export async function heldByOurs(
   if (adopted === null) await fail();
   const [recorded] = adopted ? await store.machines.observe([{ uid, machine: existing }], now()) : [];
   return recorded && recorded.expiresAt > now() ? known(recorded) : refused(RELEASING);
+}
+
+/** Its create was given up and has landed late: it is what its owner asked for, and asks for again. */
+async function revive(
+  context: Context,
+  machine: Machine,
+  holder: MachineRow,
+  specSha256: string,
+): Promise<Outcome<Created>> {
+  const { store, now } = context;
+  const orphan = orphanOf(machine, holder, { ...context, credential: await context.credential(), now: now() });
+  await store.inventory.reviveRows([orphan], now());
+  const [recorded] = await store.machines.observe([{ uid: holder.uid, machine }], now());
+  if (!recorded) return refused(RELEASING);
+  return recorded.specSha256 === specSha256 ? known(recorded) : refused(specMismatch(recorded.name));
 }
 
 export const RELEASING: Refusal = {

@@ -170,6 +170,17 @@ describe("a machine without a row", () => {
       expect(servers(mayfly)).toHaveLength(1);
     });
 
+    it("is what a repeat of its create answers, at once; another spec is spec_mismatch", async () => {
+      const { mayfly, id, uid } = await givenUp();
+      const name = (await mayfly.store.machines.byUid(uid))?.providerName ?? "";
+      mayfly.simulator.addServer({ ...lostRow("box", uid, { "mayfly-owner": "admin" }, 0), name });
+      expect((await mayfly.send("PUT", "/v1/machines/box", { server_type: "cx33", region: "fsn1" })).status).toBe(409);
+      const again = await put(mayfly, "box");
+      expect([again.status, machineIn(again).id]).toEqual([200, id]);
+      expect(servers(mayfly)).toHaveLength(1);
+      expect(await live(mayfly)).toMatchObject([{ id, name: "box" }]);
+    });
+
     it("has a row of its own where its name is another's by now, and both live to their ends", async () => {
       const { mayfly, id, uid } = await givenUp();
       mayfly.simulator.addServer(lostRow("box", uid, { "mayfly-owner": "admin" }, 0));
