@@ -205,9 +205,9 @@ export const JUDGING: readonly Mutant[] = [
     broken: "a machine whose row was closed only because nobody saw it is destroyed when it is seen again",
     promise: "I4",
     file: "src/machine/decide.ts",
-    find: "if (isEndedForAbsence(row)) return judgeReappeared(machine, isInventory, now, rules);",
+    find: "if (isEndedForAbsence(row)) return judgeReappeared(row, machine, isInventory, now, rules);",
     replace: 'if (isEndedForAbsence(row)) return destroy("late_landing");',
-    caughtBy: ["test/machine/decide.test.ts"],
+    caughtBy: ["test/reaper/inventory.test.ts"],
   },
   {
     name: "deleted unread",
@@ -216,7 +216,7 @@ export const JUDGING: readonly Mutant[] = [
     file: "src/driver/destroy-seen.ts",
     find: "if (!seen.hasLabels || !matches(seen.labels, meant))",
     replace: "if (seen.hasLabels && !seen.hasLabels && matches(seen.labels, meant))",
-    caughtBy: ["test/lifecycle/odd-answers.test.ts"],
+    caughtBy: ["test/driver/destroy-seen.test.ts"],
   },
   {
     name: "born in 2090",
