@@ -82,7 +82,7 @@ export const LENDING: readonly Mutant[] = [
     broken: "a machine that is found without a row lives a quarter of an hour, whatever its label promises",
     promise: "I4",
     file: "src/lifecycle/adopt.ts",
-    find: "Math.min(Math.max(told ?? maxUntil, now + LEAST_MS), maxUntil)",
+    find: "Math.min(Math.max(end ?? maxUntil, now + LEAST_MS), maxUntil)",
     replace: "Math.min(now + LEAST_MS, maxUntil)",
     caughtBy: [SIMULATION],
   },

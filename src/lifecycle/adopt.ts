@@ -1,5 +1,5 @@
 import { creationTime, labelTime } from "../machine/age.ts";
-import { promisedMax } from "../machine/lease.ts";
+import { promisedEnd, promisedMax } from "../machine/lease.ts";
 import type { Rules } from "../machine/rules.ts";
 import { isReservedKey, LABEL, uidIn } from "../machine/labels.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
@@ -29,6 +29,7 @@ export function orphanOf(
   const created = creationTime(machine, now) ?? now;
   const maxUntil = promisedMax(labels, created, rules);
   const told = labelTime(labels, LABEL.expires);
+  const end = promisedEnd(known, machine, created, rules);
   const rowUid = isOwn ? uid : newUid();
   return {
     uid: rowUid,
@@ -39,7 +40,7 @@ export function orphanOf(
     installation: labels[LABEL.installation] ?? "",
     credential,
     requestedAt: created,
-    expiresAt: Math.min(Math.max(told ?? maxUntil, now + LEAST_MS), maxUntil),
+    expiresAt: Math.min(Math.max(end ?? maxUntil, now + LEAST_MS), maxUntil),
     labelExpiresAt: told,
     maxUntil,
     machine,

@@ -1,7 +1,7 @@
 import { creationTime } from "./age.ts";
 import { isWithout } from "./attachment.ts";
 import { uidIn } from "./labels.ts";
-import { endOf, isAtItsBeginning, isLaunchOver, labelEnd } from "./lease.ts";
+import { endOf, isAtItsBeginning, isLaunchOver, labelEnd, promisedEnd } from "./lease.ts";
 import { isEndedForAbsence, isLive, type Machine, type MachineRow } from "./machine.ts";
 import { isOurs, isSame } from "./ownership.ts";
 import { isEarlyDeath, type Reason } from "./reason.ts";
@@ -48,7 +48,7 @@ function judge(row: MachineRow | null, { machine, isInventory }: Present, now: n
       : alert("identity_mismatch");
   if (!ours) return keep("foreign");
   if (row === null || row.phase === "disowned") return judgeRowless(machine, isInventory, now, rules);
-  if (isEndedForAbsence(row)) return judgeReappeared(machine, isInventory, now, rules);
+  if (isEndedForAbsence(row)) return judgeReappeared(row, machine, isInventory, now, rules);
   if (known === null) return destroy("late_landing");
   if (isInventory && known.providerId !== null && known.providerId !== machine.providerId)
     return { ...alert("duplicate"), act: "adopt" };
@@ -85,10 +85,10 @@ function judgeRowless(machine: Machine, isInventory: boolean, now: number, rules
   return isNobodys ? alert("unattributed") : { ...keep("no_row"), act: isInventory ? "adopt" : "keep" };
 }
 
-/** Nobody has ended it but that it was not seen: its labels say what was promised. */
-function judgeReappeared(machine: Machine, isInventory: boolean, now: number, rules: Rules): Verdict {
+/** Nobody has ended it but that it was not seen: its labels and that row say what was promised. */
+function judgeReappeared(row: MachineRow, machine: Machine, isInventory: boolean, now: number, rules: Rules): Verdict {
   const created = creationTime(machine, now);
-  const end = created === null ? null : labelEnd(machine, created, rules);
+  const end = created === null ? null : promisedEnd(row, machine, created, rules);
   if (end === null) return judgeRowless(machine, isInventory, now, rules);
   return now >= end ? destroy("expired") : { ...keep("reappeared"), act: isInventory ? "adopt" : "keep" };
 }

@@ -1,7 +1,7 @@
 import { labelTime } from "./age.ts";
 import { DURATION_RULE, formatDuration, parseDuration } from "./duration.ts";
 import { LABEL } from "./labels.ts";
-import type { Labels, Machine, MachineRow } from "./machine.ts";
+import { isEndedForAbsence, type Labels, type Machine, type MachineRow } from "./machine.ts";
 import type { Rules } from "./rules.ts";
 import { invalid, valid, type Checked } from "./validation.ts";
 
@@ -34,6 +34,16 @@ const LONGEST_LABEL_PROMISE_MS = 30 * 86_400_000;
 export function labelEnd(machine: Machine, created: number, rules: Rules): number | null {
   const expires = labelTime(machine.labels, LABEL.expires);
   return expires === null ? null : Math.min(expires, promisedMax(machine.labels, created, rules));
+}
+
+/**
+ * The end of a machine that has no live row: its label's, or the later one of a row that was closed only because nobody saw it, whose
+ * last renewal may not have come to the label. Null where the label tells none.
+ */
+export function promisedEnd(row: MachineRow | null, machine: Machine, created: number, rules: Rules): number | null {
+  const told = labelEnd(machine, created, rules);
+  if (told === null || row === null || !isEndedForAbsence(row)) return told;
+  return Math.max(told, Math.min(row.expiresAt, promisedMax(machine.labels, created, rules)));
 }
 
 /** What a machine without a row was promised at most: its label, if that can be believed, else `MAX_AGE`. */

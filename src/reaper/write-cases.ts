@@ -44,7 +44,9 @@ function toTry(
 ) {
   const isFailed = outcome !== "kept";
   const isDue = name === "expire" || isClaimed || isUndeleted;
-  const later = now + backOffMs(isDue && reason !== "unreadable" ? row.attempts : 0);
+  // A deletion that was agreed to failed then, however long ago that is.
+  const failedAt = isUndeleted ? (row.deleteAcceptedAt ?? now) : now;
+  const later = failedAt + backOffMs(isDue && reason !== "unreadable" ? row.attempts : 0);
   const isSoon = reason === "not_seen" || (!isDue && (!isFailed || reason === "held"));
   return {
     uid: row.uid,

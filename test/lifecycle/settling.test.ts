@@ -198,6 +198,19 @@ describe("a destroy", () => {
     expect((await shown(mayfly)).status).toBe("destroyed");
   });
 
+  it("that failed long before a sweep came to look is repeated by the next one: its wait runs from when it was agreed to", async () => {
+    const mayfly = createMayfly();
+    await put(mayfly);
+    await minutes(mayfly, 1);
+    mayfly.simulator.fault({ method: "DELETE", path: "^/v1/servers/", action_error: true });
+    expect((await destroy(mayfly)).status).toBe(202);
+    mayfly.advance(30 * MINUTE);
+    await mayfly.tick();
+    expect(servers(mayfly)).toHaveLength(1);
+    await minutes(mayfly, 1);
+    expect(servers(mayfly)).toEqual([]);
+  });
+
   it.each(["no", ""])("whose action fails again and again, saying %j, is a failed try each time", async (message) => {
     const mayfly = createMayfly();
     await put(mayfly, "box", { ttl: "5m" });

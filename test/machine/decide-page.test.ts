@@ -4,7 +4,7 @@ import text from "../../docs/decide.md?raw";
 import { creationTime } from "../../src/machine/age.ts";
 import { decide } from "../../src/machine/decide.ts";
 import { uidIn } from "../../src/machine/labels.ts";
-import { endOf, labelEnd } from "../../src/machine/lease.ts";
+import { endOf, labelEnd, promisedMax } from "../../src/machine/lease.ts";
 import { isLive, type Machine, type MachineRow } from "../../src/machine/machine.ts";
 import { isOurs, isSame } from "../../src/machine/ownership.ts";
 import { machineIn, type Sighting } from "../../src/machine/sighting.ts";
@@ -63,10 +63,12 @@ const isForAbsence = ({ phase, reason, destroyRequestedAt }: MachineRow): boolea
   ["destroyed", "failed"].includes(phase) &&
   ["lost", "never_seen"].includes(reason ?? "") &&
   destroyRequestedAt === null;
-const labelEndOf = ({ sighting, now }: Situation): number | null => {
+const promisedEndOf = ({ row, sighting, now }: Situation): number | null => {
   const machine = machineIn(sighting);
   const created = machine && creationTime(machine, now);
-  return machine && created !== null ? labelEnd(machine, created, RULES) : null;
+  const told = machine && created !== null ? labelEnd(machine, created, RULES) : null;
+  if (!machine || created === null || told === null || row === null) return null;
+  return Math.max(told, Math.min(row.expiresAt, promisedMax(machine.labels, created, RULES)));
 };
 const ROW: Readonly<Record<string, Test>> = {
   any: () => true,
@@ -109,8 +111,8 @@ const WHEN: Readonly<Record<string, Test>> = {
   "inventory pass": ({ sighting }) => sighting.seen === "present" && sighting.isInventory,
   "creation time unknown": ofMachine((machine, { now }) => creationTime(machine, now) === null),
   "older than `MAX_AGE`, and past its label's end if it has one": pastMaxAge,
-  "its label's end lies ahead": (situation) => situation.now < (labelEndOf(situation) ?? 0),
-  "its label's end has passed": (situation) => situation.now >= (labelEndOf(situation) ?? Infinity),
+  "its promised end lies ahead": (situation) => situation.now < (promisedEndOf(situation) ?? 0),
+  "its promised end has passed": (situation) => situation.now >= (promisedEndOf(situation) ?? Infinity),
   "younger than `GRACE`": ofMachine((machine, { now }) => now - (creationTime(machine, now) ?? 0) < RULES.graceMs),
   "its owner asked for its end": ofRow(({ destroyRequestedAt }) => destroyRequestedAt !== null),
   "at its end": ofRow((row, { now, sighting }) => now >= endOf(row, machineIn(sighting))),

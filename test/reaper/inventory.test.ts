@@ -138,7 +138,7 @@ describe("a machine without a row", () => {
 
   describe("reappeared: whose row was closed only because nobody saw it", () => {
     /** A create of which no answer came, and whose row is closed by the time that its machine is there. */
-    async function givenUp(ttl = "5h") {
+    async function givenUp(ttl = "2h") {
       const mayfly = createMayfly();
       mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", drop: "before", times: 30 });
       mayfly.simulator.fault({ method: "GET", path: "^/v1/servers", status: 503, times: 30 });
@@ -151,7 +151,7 @@ describe("a machine without a row", () => {
       return { mayfly, id: row?.id ?? "", uid: row?.id.slice(4) ?? "" };
     }
 
-    it("has that row again, under its labels' lease, and its owner's name and calls reach it", async () => {
+    it("has that row again, under the lease that it and its labels tell, and its owner's name and calls reach it", async () => {
       const { mayfly, id, uid } = await givenUp();
       const { id: serverId } = mayfly.simulator.addServer(lostRow("box", uid, { "mayfly-owner": "admin" }, 0));
       expect(await reconciled(mayfly, 17)).toContain("settled adopted");
@@ -198,8 +198,8 @@ describe("a machine without a row", () => {
       expect(await live(mayfly)).toMatchObject([{ id: second.id }]);
     });
 
-    it("dies as expired once its label's end has passed, and never for having landed late", async () => {
-      const { mayfly, uid } = await givenUp();
+    it("dies as expired once its promised end has passed, and never for having landed late", async () => {
+      const { mayfly, uid } = await givenUp("10m");
       mayfly.simulator.addServer(lostRow("box", uid, { "mayfly-expires": seconds(NOW + 10 * MINUTE) }, 0));
       expect(await reconciled(mayfly, 17)).toContain("destroyed expired");
       expect(servers(mayfly)).toEqual([]);
@@ -227,6 +227,27 @@ describe("a machine without a row", () => {
       });
       await minutes(mayfly, 17);
       expect(await live(mayfly)).toMatchObject([{ id, name: "box" }]);
+    });
+
+    it("keeps the later end that its row promised, where its label could not be written before it was given up", async () => {
+      const mayfly = createMayfly();
+      const { id } = machineIn(await put(mayfly, "box", { ttl: "20m" }));
+      await minutes(mayfly, 2);
+      const [server] = servers(mayfly);
+      // Nobody is shown it any more, and its label is not written.
+      await deleteBehind(mayfly, String(server?.id));
+      expect((await mayfly.send("POST", "/v1/machines/box/renew", { ttl: "3h" })).status).toBe(200);
+      await minutes(mayfly, 33);
+      expect(await live(mayfly)).toEqual([]);
+      mayfly.simulator.addServer({
+        name: server?.name ?? "",
+        created: server?.created ?? "",
+        labels: server?.labels ?? {},
+      });
+      expect(await reconciled(mayfly, 17)).toContain("settled adopted");
+      const end = NOW + 2 * MINUTE + 3 * HOUR;
+      expect(await live(mayfly)).toMatchObject([{ id, expires_at: new Date(end).toISOString() }]);
+      expect(servers(mayfly)[0]?.labels?.["mayfly-expires"]).toBe(seconds(end));
     });
 
     it("is kept by reap, which adopts nothing", async () => {

@@ -77,12 +77,13 @@ export async function perform(scene: Scene, act: Act, circumstances: Circumstanc
   }
 }
 
-/** One tick: its report, null where another sweep ran, undefined where the Worker died. */
+/** One tick, at its time or `off` it: its report, null where another sweep ran, undefined where the Worker died. */
 export async function sweepOnce(
   { books, mayfly }: Scene,
   circumstances: Circumstances,
+  off = 0,
 ): Promise<SweepReport | null | undefined> {
-  const report = await mayfly.tick(circumstances);
+  const report = await mayfly.tick(circumstances, off);
   books.ticks += 1;
   books.trace.push(`tick: ${report === undefined ? "died" : JSON.stringify(report?.phases ?? null)}`);
   return report;

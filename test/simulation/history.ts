@@ -28,7 +28,8 @@ export interface ProviderFault {
   readonly skip: number;
   readonly times: number;
 }
-export const EFFECTS = [
+/** Those of any call. */
+const FAULTS = [
   "cut_before",
   "cut_after",
   "conflict",
@@ -42,6 +43,18 @@ export const EFFECTS = [
   "hidden_20m",
   "action_error",
 ] as const;
+export const EFFECTS = [
+  ...FAULTS,
+  "delete_error",
+  "page_twice",
+  "entry_twice",
+  "page_empty",
+  "disordered",
+  "lands_3m",
+  "lands_1h",
+] as const;
+/** What else may happen, as it is counted. */
+export const ODDITIES = ["scarce", "vanished", "odd_tick"] as const;
 
 export type Step =
   | (Act & { readonly mishap: Mishap | null })
@@ -57,7 +70,13 @@ export type Step =
     }
   /** Time without ticks. */
   | { readonly do: "pass"; readonly minutes: number }
+  /** Ticks in one minute, so many minutes later or earlier than it is. */
+  | { readonly do: "odd_ticks"; readonly off: readonly number[] }
   | ProviderFault
+  /** So long others use the provider's rate limit up, save a rest. */
+  | { readonly do: "scarce"; readonly minutes: number }
+  /** So long the provider does not show the machine of that number. */
+  | { readonly do: "vanish"; readonly which: number; readonly minutes: number }
   | { readonly do: "lose_d1" | "copy_d1" | "restore_d1" }
   /** The provider's clock, against ours. */
   | { readonly do: "skew"; readonly seconds: number }
@@ -92,6 +111,17 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   { arbitrary: fc.record(destroy), weight: 2 },
   { arbitrary: fc.record(tick), weight: 3 },
 );
+const fault = <On extends ProviderFault["on"], Effect extends ProviderFault["effect"]>(
+  on: readonly On[],
+  effect: readonly Effect[],
+) =>
+  fc.record({
+    do: fc.constant("fault" as const),
+    on: oneOf(on),
+    effect: oneOf(effect),
+    skip: oneOf([0, 0, 1, 2] as const),
+    times: oneOf([1, 1, 2, 5] as const),
+  });
 const only = <T extends string>(...what: T[]) => fc.record({ do: oneOf(what) });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -116,14 +146,30 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 4,
   },
   {
-    arbitrary: fc.record({
-      do: fc.constant("fault" as const),
-      on: oneOf(["create", "list", "look", "relabel", "destroy", "make", "unmake"] as const),
-      effect: oneOf(EFFECTS),
-      skip: oneOf([0, 0, 1, 2] as const),
-      times: oneOf([1, 1, 2, 5] as const),
-    }),
+    arbitrary: fault(["create", "list", "look", "relabel", "destroy", "make", "unmake"], FAULTS),
     weight: 14,
+  },
+  { arbitrary: fault(["destroy"], ["delete_error"]), weight: 2 },
+  { arbitrary: fault(["list"], ["page_twice", "entry_twice", "page_empty", "disordered"]), weight: 2 },
+  { arbitrary: fault(["create"], ["lands_3m", "lands_1h"]), weight: 2 },
+  {
+    arbitrary: fc.record({ do: fc.constant("scarce" as const), minutes: oneOf([5, 20, 60] as const) }),
+    weight: 2,
+  },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("vanish" as const),
+      which: fc.nat({ max: 3 }),
+      minutes: oneOf([1, 20, 60, 120] as const),
+    }),
+    weight: 2,
+  },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("odd_ticks" as const),
+      off: fc.array(oneOf([-4, -1, 0, 1, 4] as const), { minLength: 1, maxLength: 3 }),
+    }),
+    weight: 2,
   },
   { arbitrary: only("lose_d1", "copy_d1", "copy_d1", "restore_d1", "hand_made"), weight: 3 },
   {

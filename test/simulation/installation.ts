@@ -21,8 +21,8 @@ export interface Answer {
 export interface Installation {
   /** Undefined when the Worker died over it. */
   send(circumstances: Circumstances, method: string, path: string, body?: unknown): Promise<Answer | undefined>;
-  /** What cron starts; null while another sweep runs. */
-  tick(circumstances: Circumstances): Promise<SweepReport | null | undefined>;
+  /** What cron starts, so many milliseconds later or earlier than it is; null while another sweep runs. */
+  tick(circumstances: Circumstances, off?: number): Promise<SweepReport | null | undefined>;
 }
 
 /** Longer than any call may take. */
@@ -120,11 +120,11 @@ export function openInstallation(surroundings: Surroundings, uids: { count: numb
         await Promise.allSettled(later);
         return { status: response.status, text: await response.text() };
       }),
-    tick: (circumstances) =>
+    tick: (circumstances, off = 0) =>
       live(circumstances, (runtime, own) =>
         runSweep(
           runtime,
-          openSweep(openReal(runtime, isolate.openProvider, own.DB), readSweepConfig(own), runtime.now()),
+          openSweep(openReal(runtime, isolate.openProvider, own.DB), readSweepConfig(own), runtime.now() + off),
           {
             startedBy: "cron",
             dryRun: false,

@@ -22,10 +22,11 @@ const liveRow = z.object({
 export type LiveRow = z.infer<typeof liveRow>;
 
 const LIVE = sql(
-  `SELECT uid, owner, phase, expires_at, label_expires_at, max_until, next_try_at, delete_accepted_at, missing_since, mismatched_since
+  `SELECT coalesce(label_uid, uid) AS uid, owner, phase, expires_at, label_expires_at, max_until, next_try_at, delete_accepted_at, missing_since, mismatched_since
    FROM machines WHERE phase IN ('requested', 'active', 'destroying')`,
 );
 
+/** By the uid that the machine's label tells, which is not the row's own where its old row could not be opened again. */
 export const liveRows = async (database: Database): Promise<Map<string, LiveRow>> =>
   new Map(
     z

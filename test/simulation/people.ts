@@ -16,7 +16,10 @@ const EDITS: Record<Edit, (labels: Record<string, string>, now: number) => Recor
   later: (labels, now) => ({ ...labels, [LABEL.expires]: String(Math.floor((now + 2 * HOUR) / 1000)) }),
 };
 
-export function openPeople({ simulator, byHand }: Pick<Provider, "simulator" | "byHand">, ours: string) {
+export function openPeople(
+  { simulator, byHand, oddities }: Pick<Provider, "simulator" | "byHand" | "oddities">,
+  ours: string,
+) {
   const serversNow = () => simulator.state().servers;
   const handMade: ServerState["id"][] = [];
   const foreign = new Map<number, string>();
@@ -51,7 +54,8 @@ export function openPeople({ simulator, byHand }: Pick<Provider, "simulator" | "
     },
     async protect(which: number, isOn: boolean): Promise<void> {
       const server = pick(which);
-      if (server !== undefined) await setProtection(server.id, isOn);
+      // The owner of one that seemed to be gone may have ended its row; protected then, it is an alert, and has no row for good.
+      if (server !== undefined && !oddities.odd(server.id)) await setProtection(server.id, isOn);
     },
     async unprotectAll(): Promise<void> {
       for (const { id } of serversNow()) await setProtection(id, false);

@@ -15,7 +15,7 @@ import { openProvider } from "./provider.ts";
 import { endQuietly } from "./quiet.ts";
 import { MINUTE, NOW, SIBLING } from "./settings.ts";
 import { inTurn } from "./turns.ts";
-import { isOf, labelEnd, uidOf } from "./truth.ts";
+import { isOf, isProtected, labelEnd, uidOf } from "./truth.ts";
 
 /** A promise that did not hold. */
 export class Broken extends Error {
@@ -25,7 +25,7 @@ export class Broken extends Error {
 export async function play(database: Database, steps: readonly Step[], books: Books): Promise<void> {
   vi.clearAllTimers();
   const ours = env.INSTALLATION;
-  const clock = { now: NOW, skew: 0 };
+  const clock = { now: NOW, skew: 0, ahead: 0 };
   const provider = openProvider(clock, books);
   const uids = { count: 0 };
   const open = (installation: string) =>
@@ -43,18 +43,21 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
     onStrike: ({ what }) => {
       if (what === "d1_refuses" || what === "d1_down") books.isD1Refusing = true;
       books.wide.add(what);
-      strike(books, what, clock.now);
+      strike(books, what, clock.now + clock.ahead);
     },
   });
   const ourServers = () => provider.simulator.state().servers.filter((server) => isOf(server, ours));
 
-  async function tick(mishap: Mishap | null): Promise<void> {
-    const { now } = clock;
+  /** A tick, whose time may be off ours: it is that by which it judges, and is judged. */
+  async function tick(mishap: Mishap | null, off = 0): Promise<void> {
+    const now = clock.now + off;
+    clock.ahead = Math.max(0, off);
     books.wide.clear();
     books.hit.clear();
     const rowsBefore = await liveRows(database);
-    const report = await sweepOnce(scene, circumstances(mishap));
-    const isOver = report !== null && report !== undefined && books.struckAt <= clock.now;
+    const report = await sweepOnce(scene, circumstances(mishap), off);
+    const isOver = report !== null && report !== undefined && books.struckAt <= clock.now + clock.ahead;
+    clock.ahead = 0;
     const quality = isOver ? qualityOf(books, mishap) : "bad";
     // One bad item stops nothing (I8): of all others the same is promised.
     const spared = ourServers().filter(({ id }) => !books.hit.has(id));
@@ -110,8 +113,22 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
       case "pass":
         clock.now += step.minutes * MINUTE;
         return;
+      case "odd_ticks":
+        for (const minutes of step.off) {
+          strike(books, "odd_tick", books.struckAt);
+          await tick(null, minutes * MINUTE);
+        }
+        return;
       case "fault":
         return provider.fault(step);
+      case "scarce":
+        return provider.oddities.beScarce(step.minutes);
+      case "vanish": {
+        const all = ourServers();
+        const one = all[step.which % Math.max(1, all.length)];
+        if (one !== undefined && !isProtected(one)) provider.oddities.hide(one.id, step.minutes);
+        return;
+      }
       case "lose_d1":
         forget();
         return become(database, newDatabase(clock.now));
@@ -157,7 +174,7 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
     books.isD1Refusing = false;
     check();
   }
-  provider.heal();
+  await provider.heal();
   await endQuietly({ scene, clock, people, tick: () => tick(null), ourServers, check });
 }
 

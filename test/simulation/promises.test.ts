@@ -11,7 +11,7 @@ const UID = "00000000-0000-4000-8000-000000000001";
 
 /** A provider with one machine of ours, which was promised ten minutes. */
 function open() {
-  const clock = { now: NOW, skew: 0 };
+  const clock = { now: NOW, skew: 0, ahead: 0 };
   const books = openBooks();
   const provider = openProvider(clock, books);
   const seconds = (ms: number) => String(ms / 1000);

@@ -3,12 +3,14 @@ import { createDrivenSimulator } from "../driven-simulator.ts";
 import { ConnectionDropped, type Fault } from "../simulator/simulator.ts";
 import { strike, type Books } from "./books.ts";
 import type { ProviderFault } from "./history.ts";
+import { isOddity, openOddities } from "./oddities.ts";
 import { watchCall } from "./watch.ts";
 
-/** Unix milliseconds, and how far the provider's clock is ahead of it. */
+/** Unix milliseconds, and how far the provider's clock is ahead of it, and the tick that is played, if it is one ahead of its time. */
 export interface Clock {
   now: number;
   skew: number;
+  ahead: number;
 }
 
 const CALLS: Record<ProviderFault["on"], { method: string; path: string }> = {
@@ -21,7 +23,7 @@ const CALLS: Record<ProviderFault["on"], { method: string; path: string }> = {
   unmake: { method: "DELETE", path: "^/v1/(firewalls|networks|ssh_keys)/" },
 };
 
-const EFFECTS: Record<ProviderFault["effect"], Fault> = {
+const EFFECTS: Partial<Record<ProviderFault["effect"], Fault>> = {
   cut_before: { drop: "before" },
   cut_after: { drop: "after" },
   conflict: { status: 409 },
@@ -34,6 +36,7 @@ const EFFECTS: Record<ProviderFault["effect"], Fault> = {
   hidden_1m: { hide_from_list_seconds: 60 },
   hidden_20m: { hide_from_list_seconds: 1200 },
   action_error: { action_error: true },
+  delete_error: { action_error: true },
 };
 
 /** Whoever meets one of these need not try the next machine. */
@@ -51,6 +54,7 @@ export type Provider = ReturnType<typeof openProvider>;
 
 export function openProvider(clock: Clock, books: Books) {
   const simulator = createDrivenSimulator({ now: () => clock.now + clock.skew });
+  const oddities = openOddities(simulator, clock, books);
   const installed: { name: string; fault: Fault; hits: number }[] = [];
 
   /** Counts what has struck by now; `id` is the one machine that the call was about. */
@@ -62,7 +66,7 @@ export function openProvider(clock: Clock, books: Books) {
       if (hits === known.hits) continue;
       // What hides a machine is at work until it is shown again.
       const lasts = (known.fault.hide_from_list_seconds ?? 0) * 1000;
-      strike(books, known.name, clock.now + lasts, hits - known.hits);
+      strike(books, known.name, clock.now + clock.ahead + lasts, hits - known.hits);
       known.hits = hits;
       if (id !== null && !CONCERNS_ALL.has(known.name)) books.hit.add(id);
       else books.wide.add(known.name);
@@ -71,14 +75,17 @@ export function openProvider(clock: Clock, books: Books) {
 
   return {
     simulator,
+    oddities,
     fault({ on, effect, skip, times }: ProviderFault): void {
+      if (isOddity(effect)) return oddities.order({ effect, skip, times });
       const fault = { ...CALLS[on], ...EFFECTS[effect], after: skip, times };
       simulator.fault(fault);
       installed.push({ name: effect, fault, hits: 0 });
     },
-    heal(): void {
+    async heal(): Promise<void> {
       simulator.clearFaults();
       installed.length = 0;
+      await oddities.heal();
     },
     /** A person's call, who tries until it is done. */
     async byHand(method: string, path: string, body: unknown): Promise<void> {
@@ -97,14 +104,15 @@ export function openProvider(clock: Clock, books: Books) {
     async call(request: Request, installation: string): Promise<Response> {
       clock.now += CALL_MS;
       const seen = watchCall(simulator, books, clock, request, installation);
+      const [, id] = /\/servers\/(\d+)/.exec(request.url) ?? [];
+      const about = id === undefined ? null : Number(id);
       try {
-        const response = await simulator.fetch(request);
+        const response = await oddities.ask(request, about);
         books.trace.push(`${request.method} ${new URL(request.url).pathname} ${response.status}`);
         return response;
       } finally {
         seen();
-        const [, id] = /\/servers\/(\d+)/.exec(request.url) ?? [];
-        if (installed.length > 0) countHits(id === undefined ? null : Number(id));
+        if (installed.length > 0) countHits(about);
       }
     },
   };

@@ -3,7 +3,7 @@ import { expect, inject, it } from "vitest";
 import fc from "fast-check";
 import { openBooks } from "./books.ts";
 import { onD1, type Database } from "./database.ts";
-import { EFFECTS, history, type Step } from "./history.ts";
+import { EFFECTS, history, ODDITIES, type Step } from "./history.ts";
 import { MISHAPS } from "./invocation.ts";
 import type { Tally } from "./order.ts";
 import { play } from "./play.ts";
@@ -14,7 +14,9 @@ import { withSqlite } from "./sim-db.ts";
 function neverSeen({ histories, strikes, born, died }: Tally): string[] {
   if (histories < SHORT.runs) return [];
   const counts = { ...strikes, born, died };
-  return [...EFFECTS, ...MISHAPS, ...Object.keys(counts)].filter((what) => !new Map(Object.entries(counts)).get(what));
+  return [...EFFECTS, ...ODDITIES, ...MISHAPS, ...Object.keys(counts)].filter(
+    (what) => !new Map(Object.entries(counts)).get(what),
+  );
 }
 
 const SHORT = { seed: 1, runs: 100 };

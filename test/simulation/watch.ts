@@ -30,7 +30,7 @@ export function watchCall(
   if (server !== undefined) {
     const what = `${request.method} of server ${id} (${keyOf(server)})`;
     if (!isOf(server, installation)) books.broken.push(`I2: ${what}, which is not ours`);
-    else if (request.method === "DELETE" && !mayDie(server, books, clock.now))
+    else if (request.method === "DELETE" && !mayDie(server, books, clock.now + clock.ahead))
       books.broken.push(`I4: ${what} at ${time(clock.now)}, though its end is ${time(endOf(server, books))}`);
   }
   return () => {
