@@ -201,7 +201,7 @@ function noRoom(tried: readonly TriedCandidate[]): Refusal {
 function isDefinite(error: DriverError, resumed: boolean): boolean {
   // Names are unique at the provider: whoever was seen to hold this one, ours does not exist.
   if (error.code === "name_taken" && error.existing !== undefined) return true;
-  return !resumed && !error.ambiguous && saysNothingMade(error);
+  return !resumed && saysNothingMade(error);
 }
 
 const specOf = (row: NewMachine, request: MachineRequest & Candidate, ids: AttachedIds): MachineSpec => ({

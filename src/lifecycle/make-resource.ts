@@ -40,7 +40,8 @@ export function makeResource(context: Context, row: NewResource, claim: Claim): 
     async (error) => {
       const refusal = refusalOf(error);
       // Names are no keys here: who has this one was looked for by uid, and is another.
-      const isDefinite = !resumed && !error.ambiguous && (saysNothingMade(error) || error.code === "name_taken");
+      const isTaken = error.code === "name_taken" && !error.ambiguous;
+      const isDefinite = !resumed && (saysNothingMade(error) || isTaken);
       if (isDefinite) await resources.fail(row.uid, refusal.code, context.now());
       else await resources.giveBackTry(row.uid, claim.untils, error.message, context.now());
       return refused(refusal);
