@@ -5,6 +5,7 @@ import { LABEL, uidIn } from "../machine/labels.ts";
 import { isUid } from "../machine/name.ts";
 import { isOurs, ourSelector } from "../machine/ownership.ts";
 import {
+  isGivenUp,
   isLiveResource,
   RESOURCE_KINDS,
   type Resource,
@@ -24,7 +25,7 @@ const COST = { fetches: 4, statements: 2 };
 /**
  * Once an hour: everything at the provider that is ours by its labels, against its rows. What has a tombstone landed late, and what
  * has no row was forgotten with the database: past the end that its label tells, and used by nobody, it gets a row that only asks
- * for its deletion, which then takes the one way that all take.
+ * for its deletion, which then takes the one way that all take. What was given up is left alone.
  */
 export async function lookForOrphans(context: PhaseContext): Promise<string | null> {
   const { memory, capabilities, pace } = context;
@@ -58,7 +59,7 @@ async function markOrphans(context: PhaseContext, kind: ResourceKind): Promise<b
   const rows = await store.resources.ofResources(kind, keys);
   for (const one of ours) {
     const uid = uidIn(one.labels);
-    const atId = rows.some((row) => isLiveResource(row) && row.providerId === one.id);
+    const atId = rows.some((row) => row.providerId === one.id && (isLiveResource(row) || isGivenUp(row)));
     const ofUid = rows.find((row) => row.uid === uid) ?? null;
     const isBeingMade = ofUid !== null && isLiveResource(ofUid) && ofUid.providerId === null;
     if (atId || isBeingMade) continue;
@@ -87,7 +88,7 @@ async function markOrphan(
     await resources.insertOrphan(orphanOf(context, kind, { uid, labelUid: null }, one), now);
     return "no_row";
   }
-  if (isLiveResource(ofUid)) {
+  if (isLiveResource(ofUid) || isGivenUp(ofUid)) {
     await resources.insertOrphan(orphanOf(context, kind, { uid: context.newUid(), labelUid: uid }, one), now);
     return "duplicate";
   }
