@@ -53,10 +53,14 @@ export async function readInventoryPage(context: PhaseContext, pass: InventoryPa
   return page.number <= 1 ? "done" : "more";
 }
 
-async function readPage({ driver, capabilities, rules }: PhaseContext, number: number | null): Promise<InventoryPage> {
+async function readPage(
+  { driver, capabilities, rules, pace }: PhaseContext,
+  number: number | null,
+): Promise<InventoryPage> {
   const selector = ourSelector(rules.installations);
-  if (capabilities.inventoryPage) return capabilities.inventoryPage(selector, number);
-  return { machines: await driver.list(selector), number: 1, isWhole: true };
+  const { pages: maxPages } = pace;
+  if (capabilities.inventoryPage) return capabilities.inventoryPage(selector, number, { maxPages });
+  return { machines: await driver.list(selector, { maxPages }), number: 1, isWhole: true };
 }
 
 interface Held {

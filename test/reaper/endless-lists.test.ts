@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import { between, held } from "../behind.ts";
+import { BODY, createMayfly, HOUR, MINUTE, NOW, OURS, refusing, servers, type Mayfly } from "../mayfly.ts";
+import { isObject } from "../simulator/json.ts";
+import { KEY_A } from "../simulator/sample-keys.ts";
+import { lostRow, UID } from "./lost-rows.ts";
+
+const FREE = 40;
+const SSH = { direction: "in", protocol: "tcp", port: "22" };
+const ALL = { ssh_keys: [KEY_A], firewalls: [{ rules: [SSH] }], networks: [{ ip_range: "10.0.0.0/16" }] };
+
+/** Lists that go on and on: each page shows something else, and that there is one more. What was really there comes first. */
+function endless(mayfly: Mayfly, which: RegExp) {
+  const real = between(mayfly, async (request, ask) => {
+    const url = new URL(request.url);
+    const answer = await ask(request);
+    if (request.method !== "GET" || !which.test(url.pathname) || !answer.ok) return answer;
+    const key = url.pathname.split("/").at(-1) ?? "";
+    const page = Number(url.searchParams.get("page") ?? "1");
+    const body: unknown = await answer.json();
+    const shown: unknown = isObject(body) ? body[key] : null;
+    const there: readonly unknown[] = Array.isArray(shown) ? shown : [];
+    const first: unknown = there[0];
+    templates[key] ??= isObject(first) ? first : {};
+    const more = { ...templates[key], id: 1_000_000 + page, name: `more-${page}` };
+    const pagination = { page, per_page: 50, previous_page: null, next_page: page + 1, last_page: null };
+    return Response.json({ [key]: page === 1 && there.length > 0 ? there : [more], meta: { pagination } }, answer);
+  });
+  const templates: Record<string, object> = {};
+  return () => Object.assign(mayfly.simulator, { fetch: real });
+}
+
+async function tick(mayfly: Mayfly) {
+  const report = await mayfly.tick();
+  expect(report?.fetches).toBeLessThanOrEqual(FREE);
+  expect(report?.statements).toBeLessThanOrEqual(FREE);
+  return report;
+}
+
+const SERVERS = /\/servers$/;
+const RESOURCES = /\/(firewalls|networks|ssh_keys)$/;
+const TYPES = /\/server_types$/;
+const EVERYTHING = /\/(servers|firewalls|networks|ssh_keys|server_types|locations|images)$/;
+
+describe("a provider whose lists go on and on", () => {
+  it.each([
+    ["of machines", SERVERS],
+    ["of what lies beside them", RESOURCES],
+    ["of server types", TYPES],
+    ["of everything", EVERYTHING],
+  ])("makes no tick spend more than a free plan allows: %s", async (_what, which) => {
+    const mayfly = createMayfly();
+    await mayfly.send("PUT", "/v1/machines/long", { ...BODY, ...ALL, ttl: "5h" });
+    await mayfly.send("PUT", "/v1/machines/short", { ...BODY, ttl: "5m" });
+    await mayfly.send("POST", "/v1/firewalls", { name: "web", rules: [SSH], ttl: "5m" });
+    mayfly.simulator.addServer({ name: "old", labels: OURS, created: new Date(NOW - 25 * HOUR).toISOString() });
+    mayfly.simulator.addServer(lostRow("lost", UID));
+    endless(mayfly, which);
+    for (let minute = 0; minute < 75; minute++) {
+      mayfly.advance(MINUTE);
+      await tick(mayfly);
+    }
+  });
+
+  it("has what such a list shows judged all the same, and nothing concluded from what it lacks", async () => {
+    const mayfly = createMayfly();
+    for (const name of ["a", "b"]) await mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ttl: "5m" });
+    await mayfly.send("PUT", "/v1/machines/c", { ...BODY, ttl: "5h" });
+    mayfly.simulator.addServer({ name: "old", labels: OURS, created: new Date(NOW - 25 * HOUR).toISOString() });
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", drop: "after" });
+    mayfly.simulator.fault({ method: "GET", path: "^/v1/servers$", status: 503 });
+    await mayfly.send("PUT", "/v1/machines/unsure", { ...BODY, ttl: "5h" });
+    const stop = endless(mayfly, SERVERS);
+    for (let minute = 0; minute < 40; minute++) {
+      mayfly.advance(MINUTE);
+      await tick(mayfly);
+    }
+    expect(servers(mayfly).map(({ name }) => name.slice(0, 3))).toEqual(["c-" + servers(mayfly)[0]?.name[2], "uns"]);
+    const { body } = await mayfly.send("GET", "/v1/machines");
+    expect(body).toMatchObject({ machines: [{ name: "c" }, { name: "unsure" }] });
+    stop();
+    for (let minute = 0; minute < 3; minute++) {
+      mayfly.advance(MINUTE);
+      expect((await tick(mayfly))?.phases.flatMap(({ failure }) => failure ?? [])).toEqual([]);
+    }
+  });
+
+  it("keeps no kind of what lies beside machines from being looked at that ends", async () => {
+    const mayfly = createMayfly();
+    await mayfly.send("POST", "/v1/networks", { name: "lab", ip_range: "10.0.0.0/16", region: "fsn1" });
+    await mayfly.send("POST", "/v1/firewalls", { name: "web", rules: [SSH] });
+    await mayfly.bindings.DB.prepare("DELETE FROM resources WHERE kind = 'network'").run();
+    endless(mayfly, /\/firewalls$/);
+    for (let minute = 0; minute < 140; minute++) {
+      mayfly.advance(MINUTE);
+      await tick(mayfly);
+    }
+    expect(held(mayfly)[2]).toBe(0);
+  });
+
+  it("does not even while D1 refuses", async () => {
+    const mayfly = createMayfly();
+    mayfly.simulator.addServer({ name: "old", labels: OURS, created: new Date(NOW - 25 * HOUR).toISOString() });
+    endless(mayfly, EVERYTHING);
+    mayfly.configure({ DB: refusing(mayfly.bindings.DB, /./) });
+    const report = await tick(mayfly);
+    expect(report?.phases.flatMap(({ items }) => items.map(({ outcome }) => outcome))).toContain("destroyed");
+  });
+});
+
+it("a hundred and twenty machines and firewalls are listed whole within what a free plan allows, and no tick fails", async () => {
+  const mayfly = createMayfly();
+  for (let number = 0; number < 120; number++)
+    mayfly.simulator.addServer(lostRow(`m${number}`, UID.replace("4d11", `4${String(number).padStart(3, "0")}`)));
+  for (let minute = 0; minute < 80; minute++) {
+    mayfly.advance(MINUTE);
+    expect((await tick(mayfly))?.phases.flatMap(({ failure }) => failure ?? [])).toEqual([]);
+  }
+  expect((await mayfly.bindings.DB.prepare("SELECT count(*) AS n FROM machines").first("n")) ?? 0).toBe(120);
+});
