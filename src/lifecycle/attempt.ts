@@ -124,7 +124,7 @@ async function madeBefore(
   if (previous.length === 0) return null;
   const selector = ourSelector(previous, { [LABEL.owner]: row.owner, [LABEL.name]: row.name });
   const search = async (): Promise<Outcome<Created> | null> => {
-    for (const machine of await context.driver.list(selector)) {
+    for (const machine of await context.driver.list(selector, { maxPages: 1 })) {
       const held = await heldByOurs(context, machine, row);
       if (held) return held;
     }

@@ -56,10 +56,13 @@ describe("a provider whose lists go on and on", () => {
     mayfly.simulator.addServer({ name: "old", labels: OURS, created: new Date(NOW - 25 * HOUR).toISOString() });
     mayfly.simulator.addServer(lostRow("lost", UID));
     endless(mayfly, which);
+    const spent: number[] = [];
     for (let minute = 0; minute < 75; minute++) {
       mayfly.advance(MINUTE);
-      await tick(mayfly);
+      const report = await tick(mayfly);
+      spent.push(report?.fetches ?? 0);
     }
+    expect(Math.max(...spent)).toBeGreaterThan(FREE / 4);
   });
 
   it("has what such a list shows judged all the same, and nothing concluded from what it lacks", async () => {
@@ -106,6 +109,35 @@ describe("a provider whose lists go on and on", () => {
     const report = await tick(mayfly);
     expect(report?.phases.flatMap(({ items }) => items.map(({ outcome }) => outcome))).toContain("destroyed");
   });
+});
+
+it("a request spends no more on a list that goes on and on than an invocation may", async () => {
+  const mayfly = createMayfly({ PREVIOUS_INSTALLATIONS: "an-older-installation" });
+  const unsure = async (path: string) => {
+    mayfly.simulator.fault({ method: "POST", path: `^/v1/${path}$`, drop: "after" });
+    mayfly.simulator.fault({ method: "GET", path: `^/v1/${path}$`, status: 503, after: path === "networks" ? 1 : 0 });
+  };
+  await mayfly.send("PUT", "/v1/machines/box", { ...BODY, ttl: "5h" });
+  const stop = endless(mayfly, EVERYTHING);
+  mayfly.advance(HOUR);
+  await mayfly.send("GET", "/v1/machines/box");
+  await mayfly.send("GET", "/v1/server_types");
+  await mayfly.send("PUT", "/v1/machines/next", BODY);
+  stop();
+  await unsure("servers");
+  await mayfly.send("PUT", "/v1/machines/unsure", BODY);
+  await unsure("firewalls");
+  await mayfly.send("POST", "/v1/firewalls", { name: "web", rules: [SSH] });
+  mayfly.simulator.clearFaults();
+  endless(mayfly, EVERYTHING);
+  await mayfly.send("POST", "/v1/firewalls", { name: "web", rules: [SSH] });
+  await mayfly.send("POST", "/v1/ssh_keys", { name: "me", public_key: KEY_A });
+  await mayfly.send("POST", "/v1/ssh_keys", { name: "you", public_key: KEY_A });
+  await mayfly.send("POST", "/v1/networks", { name: "lab", ip_range: "10.0.0.0/16", region: "fsn1" });
+  await mayfly.send("DELETE", "/v1/machines/unsure");
+  const spent = mayfly.logs.flatMap((line) => (line.event === "request" ? [Number(line["fetches"])] : []));
+  expect(spent.length).toBeGreaterThan(10);
+  expect(Math.max(...spent)).toBeLessThanOrEqual(50);
 });
 
 it("a hundred and twenty machines and firewalls are listed whole within what a free plan allows, and no tick fails", async () => {
