@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { between, held } from "../behind.ts";
+import { behind, between, held } from "../behind.ts";
 import { BODY, createMayfly, HOUR, MINUTE, NOW, OURS, refusing, servers, type Mayfly } from "../mayfly.ts";
 import { isObject } from "../simulator/json.ts";
 import { KEY_A } from "../simulator/sample-keys.ts";
@@ -109,6 +109,31 @@ describe("a provider whose lists go on and on", () => {
     const report = await tick(mayfly);
     expect(report?.phases.flatMap(({ items }) => items.map(({ outcome }) => outcome))).toContain("destroyed");
   });
+});
+
+it("a list that is too long for what a busy tick has left is left to a quieter one, and is no failure", async () => {
+  const mayfly = createMayfly();
+  const labels = { ...OURS, created: String(NOW / 1000), "mayfly-expires": String((NOW + 5 * HOUR) / 1000) };
+  for (let number = 0; number < 220; number++)
+    await behind(mayfly, "POST", "/firewalls", {
+      name: `f${number}`,
+      labels: { ...labels, "mayfly-uid": UID.replace("4d11", `4${String(number).padStart(3, "0")}`) },
+    });
+  for (let number = 0; number < 40; number++)
+    await mayfly.send("PUT", `/v1/machines/m${number}`, { ...BODY, ttl: "5m" });
+  await mayfly.bindings.DB.prepare("UPDATE locks SET resources_listed_at = 0").run();
+  mayfly.advance(5 * MINUTE);
+  const told: string[] = [];
+  for (let minute = 0; minute < 8; minute++) {
+    mayfly.advance(MINUTE);
+    const report = await tick(mayfly);
+    told.push(...(report?.phases.flatMap(({ failure }) => failure ?? []) ?? []));
+    for (const { kind, reason } of report?.phases.flatMap(({ items }) => items) ?? [])
+      if (kind === "firewall") told.push(reason);
+  }
+  expect(new Set(told)).toEqual(new Set(["budget"]));
+  const { results } = await mayfly.bindings.DB.prepare("SELECT resources_listed_at AS at FROM locks").all();
+  expect(results).not.toEqual([{ at: 0 }]);
 });
 
 it("a request spends no more on a list that goes on and on than an invocation may", async () => {
