@@ -19,7 +19,7 @@ export const LENDING: readonly Mutant[] = [
     broken: "a create whose outcome is unknown ends its row as failed",
     promise: "I4",
     file: "src/lifecycle/attempt.ts",
-    find: "return !resumed && !error.ambiguous && saysNothingMade(error);",
+    find: "return !resumed && saysNothingMade(error);",
     replace: "return saysNothingMade(error) || error.ambiguous || resumed;",
     caughtBy: ["test/lifecycle/create.test.ts"],
   },

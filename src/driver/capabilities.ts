@@ -128,7 +128,7 @@ export interface Capabilities {
    */
   readonly inventoryPage?: (selector: Selector, number: number | null, options?: PageOptions) => Promise<InventoryPage>;
   /** Every server type that the cloud knows, with what it offers where. All pages or an error (S93). */
-  serverTypes?(): Promise<readonly ServerType[]>;
+  serverTypes?(options?: PageOptions): Promise<readonly ServerType[]>;
   /**
    * The newest snapshot that a caller's `label_selector` names and that this server type can boot, as an image's id: of those that carry
    * the label `mayfly-image`, with any value, because every other one is somebody's disk. That there is none is `invalid_input`, and so

@@ -124,7 +124,7 @@ async function madeBefore(
   if (previous.length === 0) return null;
   const selector = ourSelector(previous, { [LABEL.owner]: row.owner, [LABEL.name]: row.name });
   const search = async (): Promise<Outcome<Created> | null> => {
-    for (const machine of await context.driver.list(selector)) {
+    for (const machine of await context.driver.list(selector, { maxPages: 1 })) {
       const held = await heldByOurs(context, machine, row);
       if (held) return held;
     }
@@ -201,7 +201,7 @@ function noRoom(tried: readonly TriedCandidate[]): Refusal {
 function isDefinite(error: DriverError, resumed: boolean): boolean {
   // Names are unique at the provider: whoever was seen to hold this one, ours does not exist.
   if (error.code === "name_taken" && error.existing !== undefined) return true;
-  return !resumed && !error.ambiguous && saysNothingMade(error);
+  return !resumed && saysNothingMade(error);
 }
 
 const specOf = (row: NewMachine, request: MachineRequest & Candidate, ids: AttachedIds): MachineSpec => ({

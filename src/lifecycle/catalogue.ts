@@ -11,10 +11,16 @@ type Asking = Pick<Context, "store" | "capabilities" | "provider" | "now">;
 export const isFresh = (known: Catalogue | null, now: number): known is Catalogue =>
   known !== null && now - known.fetchedAt < FRESH_MS;
 
+/** A provider that sells more than a few hundred types has lost its way. */
+const MOST_PAGES = 10;
+
 /** Asks the provider what it offers, and keeps that. Provider failures surface. */
-export async function askCatalogue({ store, capabilities, provider, now }: Asking): Promise<Catalogue> {
+export async function askCatalogue(
+  { store, capabilities, provider, now }: Asking,
+  maxPages = MOST_PAGES,
+): Promise<Catalogue> {
   const fetchedAt = now();
-  const catalogue = { serverTypes: (await capabilities.serverTypes?.()) ?? [], fetchedAt };
+  const catalogue = { serverTypes: (await capabilities.serverTypes?.({ maxPages })) ?? [], fetchedAt };
   await store.catalogues.write(provider, catalogue);
   return catalogue;
 }

@@ -1,8 +1,9 @@
+import type { MachineRequest } from "../machine/spec.ts";
 import type { ServerType } from "../machine/server-type.ts";
 import { invalid, valid, type Checked } from "../machine/validation.ts";
 import type { Context } from "./context.ts";
 import type { MachineOrder } from "./order.ts";
-import { breaksRule, done, type Outcome } from "./refusal.ts";
+import { breaksRule, done, onDriverError, refusalOf, refused, type Outcome } from "./refusal.ts";
 
 /** What is older may have been overtaken by what the provider sells since. */
 const BELIEVED_MS = 86_400_000;
@@ -11,8 +12,7 @@ type Wish = Pick<MachineOrder, "serverTypes" | "regions">;
 
 /**
  * Whether a create may be begun, as far as it can be told before a row is written: what the known catalogue says that the provider
- * does not have, or does not sell there, is refused, and nothing is asked for that. What it does not know is not. Whatever else is
- * looked at before a create, as an image by its id, belongs here.
+ * does not have, or does not sell there, is refused, and nothing is asked for that. What it does not know is not.
  */
 export const checkOffer = (context: Pick<Context, "store" | "provider" | "now">, wish: Wish): Promise<Outcome<void>> =>
   judged(context, (types, now) => {
@@ -20,7 +20,22 @@ export const checkOffer = (context: Pick<Context, "store" | "provider" | "now">,
     return words.ok ? checkPairs(types, wish, now) : words;
   });
 
-/** The same of the region alone, which something beside machines is to be in. */
+/**
+ * Whether an image that a caller names may be booted: a snapshot or a backup is somebody's disk, unless an admin has set it apart. One
+ * call where it is an id, none for a name; a selector finds only what is set apart.
+ */
+export async function checkImage(
+  { capabilities }: Pick<Context, "capabilities">,
+  { image, isImageSelector }: Pick<MachineRequest, "image" | "isImageSelector">,
+): Promise<Outcome<void>> {
+  if (isImageSelector) return done(undefined);
+  return onDriverError(
+    async () => done(await capabilities.checkImage?.(image)),
+    (error) => refused(refusalOf(error)),
+  );
+}
+
+/** What the catalogue says of a region alone, which something beside machines is to be in. */
 export const checkRegion = (
   context: Pick<Context, "store" | "provider" | "now">,
   region: string,

@@ -4,7 +4,7 @@ import { checkName, providerName } from "../machine/name.ts";
 import type { NewMachine } from "../store/machines.ts";
 import { checkAttachments } from "./attachments.ts";
 import { attempt, tryingMachine } from "./attempt.ts";
-import { checkOffer } from "./check-offer.ts";
+import { checkImage, checkOffer } from "./check-offer.ts";
 import { candidatesOf, type Candidates } from "./candidates.ts";
 import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
@@ -46,6 +46,8 @@ export async function createMachine(
     if (!offered.ok) return offered;
     const choice = await candidatesOf(context, order);
     if (!choice.ok) return choice;
+    const lent = await checkImage(context, plan.request);
+    if (!lent.ok) return lent;
     const wanted = { ...plan, candidates: choice.value };
     const made = await begin(context, await rowOf(context, wanted, now), wanted);
     if (made !== null) return made;
@@ -118,6 +120,9 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   if (row.phase !== "requested" || claimLeftMs(row, now) > 0) return known(row);
   const choice = await candidatesOf(context, plan.order);
   if (!choice.ok) return choice;
+  // Since the first try it may have been taken back.
+  const lent = await checkImage(context, plan.request);
+  if (!lent.ok) return lent;
   const wanted = { ...plan, candidates: choice.value };
   const claim = claimAt(now, true);
   const [until = now] = claim.untils;

@@ -12,11 +12,13 @@ import { findByUid, resourcesOf } from "./resources.ts";
 /** What became of one whose deletion was claimed. */
 export type Deletion = Closed | Postponed;
 
-/** Nothing stands for it any more. */
+/** Nothing stands for it any more, or it is given up. */
 interface Closed {
   readonly row: ResourceRow;
   readonly act: "close";
   readonly reason: ResourceReason;
+  /** The same for people, where there is more to say. */
+  readonly detail?: string;
 }
 
 /** It is tried again. */
@@ -43,17 +45,26 @@ export async function deleteResource(context: Context, row: ResourceRow): Promis
   return (await resources.byUid(row.uid)) ?? row;
 }
 
+/** How a path goes about it. */
+export interface DeletionRun {
+  /** Asked before each. */
+  readonly goOn?: (last: Deletion | undefined) => Promise<boolean>;
+  /** Whether what the provider keeps refusing is given up. Who waits for a word is to hear that it is not gone. */
+  readonly givesUp?: boolean;
+}
+
 /** The last step of every path that deletes: each in turn, and then what came of it is written down. */
 export async function deleteClaimed(
   context: Context,
   claimed: readonly ClaimedResource[],
-  goOn: (last: Deletion | undefined) => Promise<boolean> = async () => true,
+  { goOn = async () => true, givesUp = false }: DeletionRun = {},
 ): Promise<readonly Deletion[]> {
   const now = context.now();
   const done: Deletion[] = [];
   for (const one of claimed) {
     if (!(await goOn(done.at(-1)))) break;
-    done.push(await deleteOne(context, one));
+    const deletion = await deleteOne(context, one);
+    done.push(givesUp ? orGivenUp(deletion) : deletion);
   }
   const { resources } = context.store;
   await resources.close(
@@ -92,7 +103,14 @@ async function deleteSeen(context: Context, row: ResourceRow, resources: Resourc
   if (!seen.hasLabels) return { row, act: "postpone", reason: "unreadable", error: "its labels cannot be read" };
   if (!isSameResource(row, seen, rules)) return stranger(row);
   // A network can be deleted under the machines that are in it, and that would be theirs to bear.
-  if (seen.machineIds?.length !== 0 && row.spec.kind === "network") return { row, act: "postpone", reason: "in_use" };
+  if (seen.machineIds?.length !== 0 && row.spec.kind === "network")
+    return { row, act: "postpone", reason: seen.machineIds === null ? "unreadable" : "in_use" };
+  const { firewalls } = context.capabilities;
+  if (seen.selectors.length > 0 && firewalls !== undefined && row.spec.kind === "firewall") {
+    await firewalls.removeSelectors(seen.id, seen.selectors);
+    // The provider takes it off in its own time, and deletes it at the next try.
+    return { row, act: "postpone", reason: "in_use" };
+  }
   await resources.delete(seen.id);
   return { row, act: "close", reason: "expired" };
 }
@@ -102,6 +120,21 @@ const stranger = (row: ResourceRow): Deletion =>
   row.spec.kind === "ssh_key" || row.attempts > 0
     ? { row, act: "close", reason: row.spec.kind === "ssh_key" ? "not_ours" : "disowned" }
     : { row, act: "postpone", reason: "identity_mismatch", error: "it is not the one that was recorded" };
+
+/** With the back-off between them, some five hours and a half of sweeps. */
+const MOST_TRIES = 30;
+/** The provider's word about this one alone. An outage, or an answer that cannot be read, would meet all of them. */
+const REFUSED: readonly string[] = ["in_use", "protected", "invalid_input"] satisfies Postponed["reason"][];
+
+/** What the provider has refused for hours is given up: it costs nothing, and its name and the sweeps' time are wanted elsewhere. */
+function orGivenUp(deletion: Deletion): Deletion {
+  const { row, act, reason } = deletion;
+  if (act === "close" || row.attempts + 1 < MOST_TRIES || !REFUSED.includes(reason)) return deletion;
+  // What became idle during an outage may be in use for a moment.
+  if (reason === "in_use" && row.lastError !== reason) return deletion;
+  const detail = `the provider refused to delete it ${row.attempts + 1} times: ${deletion.detail ?? reason}`;
+  return { row, act: "close", reason: "given_up", detail };
+}
 
 /** So often what is in use is tried at each tick; then less and less often. */
 export const PATIENCE = 5;

@@ -99,7 +99,7 @@ async function lookAt(context: Context, row: MachineRow): Promise<readonly Sight
     const machine = await getIfThere(driver, row.providerId);
     return [machine ? present(machine) : absent("id", await doubtOf(context, row))];
   }
-  const machines = await driver.list(selectorOf(row, rules));
+  const machines = await driver.list(selectorOf(row, rules), { maxPages: 1 });
   const its = machines.filter((machine: Machine) => isSame(row, machine));
   return its.length === 0 ? [UNKNOWN] : its.map((machine) => present(machine));
 }

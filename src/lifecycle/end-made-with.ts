@@ -38,10 +38,12 @@ export async function endMadeWith(
       one.phase === "requested" && claimLeftMs(one, now) > 0;
     const ready = going.filter((one) => !isBeingMade(one));
     if (!context.affords({ fetches: FETCHES, statements: RECORDS + 1 })) return;
-    await deleteClaimed(context, await resources.claimDelete(ready, now), async (last) => {
-      // Where the provider takes nothing, the others need not be tried as well.
-      const isRefused = last?.act === "postpone" && last.error !== undefined;
-      return !isRefused && context.affords({ fetches: FETCHES, statements: RECORDS });
+    await deleteClaimed(context, await resources.claimDelete(ready, now), {
+      async goOn(last) {
+        // Where the provider takes nothing, the others need not be tried as well.
+        const isRefused = last?.act === "postpone" && last.error !== undefined;
+        return !isRefused && context.affords({ fetches: FETCHES, statements: RECORDS });
+      },
     });
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;

@@ -1,5 +1,6 @@
 import { DriverError, looking } from "../driver/driver.ts";
 import { ourLabels, uidIn } from "../machine/labels.ts";
+import { providerName } from "../machine/name.ts";
 import type { Resource, ResourceRow } from "../machine/resource.ts";
 import type { NewResource } from "../store/resources.ts";
 import type { Context } from "./context.ts";
@@ -40,7 +41,8 @@ export function makeResource(context: Context, row: NewResource, claim: Claim): 
     async (error) => {
       const refusal = refusalOf(error);
       // Names are no keys here: who has this one was looked for by uid, and is another.
-      const isDefinite = !resumed && !error.ambiguous && (saysNothingMade(error) || error.code === "name_taken");
+      const isTaken = error.code === "name_taken" && !error.ambiguous;
+      const isDefinite = !resumed && (saysNothingMade(error) || isTaken);
       if (isDefinite) await resources.fail(row.uid, refusal.code, context.now());
       else await resources.giveBackTry(row.uid, claim.untils, error.message, context.now());
       return refused(refusal);
@@ -53,23 +55,27 @@ async function makeAtProvider(context: Context, row: NewResource, resumed: boole
     const before = await findByUid(context, row);
     if (before) return before;
   }
-  const asking = async () => {
-    const made = await ask(context, row);
+  const asking = async (name: string) => {
+    const made = await ask(context, row, name);
     // A key may be one that was there before; of all else the answer must be about what was asked for.
     if (row.spec.kind === "ssh_key" || uidIn(made.labels) === row.uid) return made;
     throw new DriverError("unexpected", "the provider's answer is about another one", { ambiguous: true });
   };
-  return onDriverError(asking, async (error) => {
+  const asked = async (error: DriverError) => {
     if (error.code !== "name_taken" && !error.ambiguous) throw error;
     const after = await looking(error, () => findByUid(context, row));
     if (after) return after;
-    throw error;
-  });
+    // What was given up keeps its name at the provider. Names are no keys here, so that another one does as well.
+    const isLost = error.code === "name_taken" && (await context.store.resources.isNameLost(row));
+    if (!isLost) throw error;
+    const { installation, uid } = row;
+    return asking(await providerName(installation, uid, row.name));
+  };
+  return onDriverError(() => asking(row.providerName), asked);
 }
 
-async function ask({ capabilities, rules }: Context, row: NewResource): Promise<Resource> {
+async function ask({ capabilities, rules }: Context, row: NewResource, name: string): Promise<Resource> {
   const { spec } = row;
-  const name = row.providerName;
   const labels = ourLabels({ ...row, maxUntil: row.requestedAt + rules.maxAgeMs });
   switch (spec.kind) {
     case "ssh_key":

@@ -7,6 +7,8 @@ import { claimLeftMs } from "./trying.ts";
 
 /** How old a look may be before somebody looks again; one look serves everybody who waits. */
 export const FRESH_MS = 3000;
+/** Fifty machines are a page; whoever waits may look ten times. */
+const MOST_PAGES = 2;
 
 /**
  * Looks again at those rows whose machine is still being created, with one call for all of them and for none more often
@@ -41,7 +43,8 @@ async function look(
   const won = await store.work.claimLook(uids, now, now - FRESH_MS);
   if (won.length === 0) return rows;
   const looking = async () => {
-    const machines = await driver.list(ourSelector(rules.installations, { [LABEL.uid]: won.map(({ uid }) => uid) }));
+    const selector = ourSelector(rules.installations, { [LABEL.uid]: won.map(({ uid }) => uid) });
+    const machines = await driver.list(selector, { maxPages: MOST_PAGES });
     const sightings = machines
       .filter((machine) => isOurs(machine, rules.installations))
       .map((machine) => ({ uid: uidIn(machine.labels), machine }));

@@ -14,13 +14,16 @@ export function resourcesOf({ firewalls, networks, sshKeys }: Capabilities, kind
 export const isUnsentResource = (row: ResourceRow, now: number): boolean =>
   resourceStatus(row) === "creating" && claimLeftMs(row, now) === 0;
 
+/** Of one uid there is one, or a few; more is an answer to another question. */
+const ONE_PAGE = { maxPages: 1 };
+
 /** A row's own at the provider, whether its id is known or not. A key that was another's first is not found so. */
 export async function findByUid(
   { capabilities, rules }: Pick<Context, "capabilities" | "rules">,
   row: Pick<ResourceRow, "uid" | "spec">,
 ): Promise<Resource | null> {
   const selector = ourSelector(rules.installations, { [LABEL.uid]: row.uid });
-  const found = (await resourcesOf(capabilities, row.spec.kind)?.list(selector)) ?? [];
+  const found = (await resourcesOf(capabilities, row.spec.kind)?.list(selector, ONE_PAGE)) ?? [];
   // Not trusted to have selected (S80).
   return found.find((one) => isOurs(one, rules.installations) && uidIn(one.labels) === row.uid) ?? null;
 }

@@ -5,10 +5,17 @@ import { StoreError } from "../store/db.ts";
 /** One try owns a row for this long: the create call's own time-out and what it takes to record the outcome. */
 export const TRY_MS = 30_000;
 
-const NOTHING_MADE: ReadonlySet<DriverErrorCode> = new Set(["invalid_input", "unauthorized", "quota", "rate_limited"]);
+/** `unexpected` is a word that we do not know, or a look that told nothing: the driver says by itself where an effect is possible. */
+const NOTHING_MADE: ReadonlySet<DriverErrorCode> = new Set([
+  "invalid_input",
+  "unauthorized",
+  "quota",
+  "rate_limited",
+  "unexpected",
+]);
 
 /** Whether a refusal says that nothing was made. Everything else may have had an effect that nobody saw. */
-export const saysNothingMade = ({ code }: DriverError): boolean => NOTHING_MADE.has(code);
+export const saysNothingMade = ({ code, ambiguous }: DriverError): boolean => !ambiguous && NOTHING_MADE.has(code);
 
 /** One call's right to try. */
 export interface Claim {

@@ -77,6 +77,8 @@ const RESOURCE_REASONS = [
   /** A key that was there before us. */
   "not_ours",
   "disowned",
+  /** The provider refused its deletion too often. It is there still, and nobody looks after it. */
+  "given_up",
   /** The provider has no such kind. */
   "not_offered",
 ] as const;

@@ -71,6 +71,9 @@ export interface ResourceRow {
 
 export const isLiveResource = ({ phase }: ResourceRow): boolean => phase !== "deleted" && phase !== "failed";
 
+/** Whether it is there still and left alone, though its row has ended: its name is free here, and not at the provider. */
+export const isGivenUp = ({ reason }: Pick<ResourceRow, "reason">): boolean => reason === "given_up";
+
 export type ResourceStatus = "creating" | "active" | "deleting" | "deleted" | "failed";
 
 /** How a row looks to its owner. */

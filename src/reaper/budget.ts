@@ -13,6 +13,8 @@ export interface Share {
 export interface Budget {
   /** How many machines are worth listing: more could not be judged anyway. */
   readonly listed: number;
+  /** How many calls are left; none where more went out than were planned. */
+  fetchesLeft(): number;
   allows(cost: Share): boolean;
 }
 
@@ -35,6 +37,7 @@ export const AFTER_A_REQUEST: Readonly<Record<Plan, Share>> = {
 /** A budget up to `limit`, counted from the start of the invocation. */
 export const budgetOf = (meter: Meter, limit: Share): Budget => ({
   listed: limit.fetches * 10,
+  fetchesLeft: () => Math.max(0, limit.fetches - meter.fetches),
   allows: ({ fetches, statements }) =>
     meter.fetches + fetches <= limit.fetches && meter.statements + statements <= limit.statements,
 });

@@ -3,8 +3,9 @@ import { onDriverError } from "../lifecycle/refusal.ts";
 import type { PhaseContext } from "./context.ts";
 
 const EVERY_MS = 3_600_000;
-/** The currency and two pages of types; to read what is known and to write what is new. */
-const COST = { fetches: 3, statements: 2 };
+const TYPE_PAGES = 2;
+/** The currency and the pages of types; to read what is known and to write what is new. */
+const COST = { fetches: 1 + TYPE_PAGES, statements: 2 };
 
 /**
  * Keeps the catalogue of what the provider offers, by which creates are judged before they cost anything: once an hour, where the
@@ -22,7 +23,7 @@ export async function refreshCatalogue(context: PhaseContext): Promise<string | 
   if (isFresh(await store.catalogues.read(provider), now)) return null;
   return onDriverError(
     async () => {
-      await askCatalogue(context);
+      await askCatalogue(context, Math.max(TYPE_PAGES, pace.pages));
       return null;
     },
     (error) => error.message,

@@ -1,5 +1,5 @@
 import { DriverError, type Driver } from "../driver/driver.ts";
-import type { Capabilities, Provider, Resources } from "../driver/capabilities.ts";
+import type { Capabilities, Firewalls, Networks, Provider, Resources, SshKeys } from "../driver/capabilities.ts";
 import type { Machine } from "../machine/machine.ts";
 import type { Meter } from "./budget.ts";
 
@@ -40,9 +40,9 @@ export function dryRunProvider({ driver, capabilities }: Provider, meter: Meter)
       ...(capabilities.relabel && { relabel }),
       ...(capabilities.findByName && { findByName: unlessGone(capabilities.findByName, gone) }),
       ...(capabilities.inventoryPage && { inventoryPage: leaving(capabilities.inventoryPage, left) }),
-      ...(firewalls && { firewalls: keeping(firewalls, meter) }),
-      ...(networks && { networks: keeping(networks, meter) }),
-      ...(sshKeys && { sshKeys: keeping(sshKeys, meter) }),
+      ...(firewalls && { firewalls: keepingFirewalls(firewalls, meter) }),
+      ...(networks && { networks: keepingNetworks(networks, meter) }),
+      ...(sshKeys && { sshKeys: keepingKeys(sshKeys, meter) }),
     },
   };
 }
@@ -61,15 +61,41 @@ const leaving =
     page: NonNullable<Capabilities["inventoryPage"]>,
     left: (machines: readonly Machine[]) => readonly Machine[],
   ): NonNullable<Capabilities["inventoryPage"]> =>
-  async (selector, number) => {
-    const shown = await page(selector, number);
+  async (selector, number, options) => {
+    const shown = await page(selector, number, options);
     return { ...shown, machines: left(shown.machines) };
   };
 
-/** Resources that are read for real and none of which is deleted. */
-const keeping = <Kind extends Resources>(resources: Kind, meter: Meter): Kind => ({
-  ...resources,
+/** Resources that are read for real and none of which is deleted. Each call is spelt out, so that no new one is real by oversight. */
+const keeping = (real: Resources, meter: Meter): Resources => ({
+  list: (selector, options) => real.list(selector, options),
+  get: (id) => real.get(id),
   async delete() {
     meter.fetches += 1;
   },
 });
+
+const keepingFirewalls = (real: Firewalls, meter: Meter): Firewalls => ({
+  ...keeping(real, meter),
+  create: makeNothing,
+  apply: makeNothing,
+  remove: makeNothing,
+  async removeSelectors(_id, selectors) {
+    meter.fetches += selectors.length === 0 ? 0 : 1;
+    return [];
+  },
+});
+
+const keepingNetworks = (real: Networks, meter: Meter): Networks => ({
+  ...keeping(real, meter),
+  create: makeNothing,
+  attach: makeNothing,
+  addRoute: makeNothing,
+});
+
+const keepingKeys = (real: SshKeys, meter: Meter): SshKeys => ({ ...keeping(real, meter), ensure: makeNothing });
+
+/** No sweep asks for this; whichever begins to has to say what a dry run makes of it. */
+async function makeNothing(): Promise<never> {
+  throw new Error("a dry run makes nothing");
+}

@@ -18,7 +18,7 @@ export const findEnded = ({ store, now }: Pick<PhaseContext, "store" | "now">): 
 
 /**
  * Deletes firewalls, networks and keys that are past their own lease and used by no live machine, in that order (S52): on their
- * owner's word at once, else at the second look. What is still in use is tried again (S53, S130).
+ * owner's word at once, else at the second look. What is still in use is tried again (S53, S130), and given up after some hours.
  */
 export async function endResources(context: PhaseContext, ended: readonly ResourceRow[]): Promise<void> {
   const { store, pace, items } = context;
@@ -40,11 +40,14 @@ export async function endResources(context: PhaseContext, ended: readonly Resour
   );
   const claimed = await store.resources.claimDelete(affordable, now);
   let stop: StopReason = "budget";
-  const done = await deleteClaimed(context, claimed, async (last) => {
-    if (last?.act === "postpone" && concernsAll(last.error)) pace.refuse(last.error.message);
-    const reason = await pace.stop({ fetches: 0, statements: 0 });
-    stop = reason ?? stop;
-    return reason === null;
+  const done = await deleteClaimed(context, claimed, {
+    givesUp: true,
+    async goOn(last) {
+      if (last?.act === "postpone" && concernsAll(last.error)) pace.refuse(last.error.message);
+      const reason = await pace.stop({ fetches: 0, statements: 0 });
+      stop = reason ?? stop;
+      return reason === null;
+    },
   });
   const isDone = ({ uid }: ResourceRow): boolean => done.some(({ row }) => row.uid === uid);
   items.push(
@@ -56,6 +59,7 @@ export async function endResources(context: PhaseContext, ended: readonly Resour
 
 function toDone(deletion: Deletion): Item {
   const { row, reason } = deletion;
+  if (reason === "given_up") return toItem(row, "alert", reason, deletion.detail);
   if (deletion.act === "close") return toItem(row, reason === "expired" ? "destroyed" : "settled", reason);
   const { detail = null, error } = deletion;
   if (reason === "identity_mismatch" || needsSomebody(error)) return toItem(row, "alert", reason, detail);

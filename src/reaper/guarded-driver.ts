@@ -5,6 +5,7 @@ import { decide } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { present } from "../machine/sighting.ts";
 import { concernsAll, type PhaseContext } from "./context.ts";
+import { BATCH } from "./look.ts";
 import type { StopReason } from "./pace.ts";
 import { Withheld } from "./reap-older-than.ts";
 import type { Item, SweepReason } from "./report.ts";
@@ -99,7 +100,12 @@ export function guard(context: PhaseContext): GuardedDriver {
     get stopped() {
       return stopped;
     },
-    list: async (selector, options) => know(await driver.list(selector, { ...options, enough: pace.listed })),
+    async list(selector, options) {
+      const maxPages = pace.pages;
+      // Full pages that the budget cannot pay for are no failure: the oldest were read, and the next sweep goes on.
+      const enough = Math.min(pace.listed, maxPages * BATCH);
+      return know(await driver.list(selector, { ...options, enough, maxPages }));
+    },
 
     async destroy(providerId) {
       const now = context.now();

@@ -37,8 +37,15 @@ export async function readInventoryPage(context: PhaseContext, pass: InventoryPa
     return pass.page < 1 ? "done" : "more";
   }
   pass.failures = 0;
-  if (!page.isWhole)
-    context.items.push({ uid: null, providerId: null, outcome: "alert", reason: "unreadable", detail: null });
+  const edges = [page.machines[0], page.machines.at(-1)]
+    .map((one) => one?.providerId ?? "")
+    .join(" ")
+    .trim();
+  const isRepeated = edges !== "" && edges === pass.edges;
+  if (!page.isWhole || isRepeated) {
+    const detail = isRepeated ? `page ${page.number} shows the machines of the page behind it` : null;
+    context.items.push({ uid: null, providerId: null, outcome: "alert", reason: "unreadable", detail });
+  }
   const ours = page.machines.filter(({ hasLabels }) => hasLabels);
   const rows = await context.store.machines.ofMachines(ours);
   const held = ours.flatMap((machine) => {
@@ -51,13 +58,18 @@ export async function readInventoryPage(context: PhaseContext, pass: InventoryPa
     .map((machine) => ({ machine, row: rows.get(machine.providerId) ?? null }));
   if (!(await settleOthers(context, others))) return "stop";
   pass.page = page.number - 1;
+  pass.edges = edges;
   return page.number <= 1 ? "done" : "more";
 }
 
-async function readPage({ driver, capabilities, rules }: PhaseContext, number: number | null): Promise<InventoryPage> {
+async function readPage(
+  { driver, capabilities, rules, pace }: PhaseContext,
+  number: number | null,
+): Promise<InventoryPage> {
   const selector = ourSelector(rules.installations);
-  if (capabilities.inventoryPage) return capabilities.inventoryPage(selector, number);
-  return { machines: await driver.list(selector), number: 1, isWhole: true };
+  const { pages: maxPages } = pace;
+  if (capabilities.inventoryPage) return capabilities.inventoryPage(selector, number, { maxPages });
+  return { machines: await driver.list(selector, { maxPages }), number: 1, isWhole: true };
 }
 
 interface Held {

@@ -28,6 +28,7 @@ const newPass = (now: number): InventoryPass => ({
   startedAt: now,
   side: "machines",
   page: null,
+  edges: "",
   after: "",
   shown: 0,
   absent: 0,

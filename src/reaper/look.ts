@@ -29,12 +29,12 @@ export interface Listed {
  * without readable labels may be any of them, so a list with one is not whole.
  */
 export async function listByUid(
-  { driver, rules }: Pick<PhaseContext, "driver" | "rules">,
+  { driver, rules, pace }: Pick<PhaseContext, "driver" | "rules" | "pace">,
   rows: readonly MachineRow[],
 ): Promise<Listed> {
   const selector = ourSelector(rules.installations, { [LABEL.uid]: rows.map(labelUidOf) });
   try {
-    const machines = await driver.list(selector, { enough: MOST_LISTED });
+    const machines = await driver.list(selector, { enough: MOST_LISTED, maxPages: pace.pages });
     const isReadable = machines.every(({ hasLabels }) => hasLabels);
     return { machines, failure: isReadable ? null : UNREADABLE };
   } catch (error) {

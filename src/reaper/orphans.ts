@@ -5,6 +5,7 @@ import { LABEL, uidIn } from "../machine/labels.ts";
 import { isUid } from "../machine/name.ts";
 import { isOurs, ourSelector } from "../machine/ownership.ts";
 import {
+  isGivenUp,
   isLiveResource,
   RESOURCE_KINDS,
   type Resource,
@@ -20,14 +21,16 @@ import type { SweepReason } from "./report.ts";
 const EVERY_MS = 3_600_000;
 /** A kind costs a few pages and the rows of them; each orphan is one more statement. */
 const COST = { fetches: 4, statements: 2 };
+/** Where fewer pages can be paid for, a list that is longer is no failure of the provider's, but one for a quieter tick. */
+const PLENTY = 5;
 
 /**
  * Once an hour: everything at the provider that is ours by its labels, against its rows. What has a tombstone landed late, and what
  * has no row was forgotten with the database: past the end that its label tells, and used by nobody, it gets a row that only asks
- * for its deletion, which then takes the one way that all take.
+ * for its deletion, which then takes the one way that all take. What was given up is left alone.
  */
 export async function lookForOrphans(context: PhaseContext): Promise<string | null> {
-  const { memory, capabilities, pace } = context;
+  const { memory, capabilities, pace, items } = context;
   const now = context.now();
   const isDue = now - memory.resourcesListedAt >= EVERY_MS || memory.resourcesListedAt > now;
   if (!isDue || capabilities.hasHeadroom?.() === false) return null;
@@ -35,9 +38,21 @@ export async function lookForOrphans(context: PhaseContext): Promise<string | nu
   let isWhole = true;
   for (const kind of RESOURCE_KINDS) {
     if ((await pace.stop(COST)) !== null) return failure;
+    const { pages: maxPages } = pace;
     isWhole = await onDriverError(
-      async () => (await markOrphans(context, kind)) && isWhole,
+      async () => (await markOrphans(context, kind, maxPages)) && isWhole,
       (error) => {
+        if (error.code === "unexpected" && maxPages < PLENTY) {
+          items.push({
+            kind,
+            uid: null,
+            providerId: null,
+            outcome: "remaining",
+            reason: "budget",
+            detail: error.message,
+          });
+          return false;
+        }
         failure ??= error.message;
         return isWhole;
       },
@@ -50,15 +65,15 @@ export async function lookForOrphans(context: PhaseContext): Promise<string | nu
 }
 
 /** Gives the orphans of one kind their rows; false where the budget ended before all had one. */
-async function markOrphans(context: PhaseContext, kind: ResourceKind): Promise<boolean> {
+async function markOrphans(context: PhaseContext, kind: ResourceKind, maxPages: number): Promise<boolean> {
   const { store, capabilities, rules, pace, items } = context;
-  const seen = (await resourcesOf(capabilities, kind)?.list(ourSelector(rules.installations))) ?? [];
+  const seen = (await resourcesOf(capabilities, kind)?.list(ourSelector(rules.installations), { maxPages })) ?? [];
   const ours = seen.filter((one) => isOurs(one, rules.installations));
   const keys = ours.map(({ id, labels }) => ({ id, uid: uidIn(labels) }));
   const rows = await store.resources.ofResources(kind, keys);
   for (const one of ours) {
     const uid = uidIn(one.labels);
-    const atId = rows.some((row) => isLiveResource(row) && row.providerId === one.id);
+    const atId = rows.some((row) => row.providerId === one.id && (isLiveResource(row) || isGivenUp(row)));
     const ofUid = rows.find((row) => row.uid === uid) ?? null;
     const isBeingMade = ofUid !== null && isLiveResource(ofUid) && ofUid.providerId === null;
     if (atId || isBeingMade) continue;
@@ -87,7 +102,7 @@ async function markOrphan(
     await resources.insertOrphan(orphanOf(context, kind, { uid, labelUid: null }, one), now);
     return "no_row";
   }
-  if (isLiveResource(ofUid)) {
+  if (isLiveResource(ofUid) || isGivenUp(ofUid)) {
     await resources.insertOrphan(orphanOf(context, kind, { uid: context.newUid(), labelUid: uid }, one), now);
     return "duplicate";
   }

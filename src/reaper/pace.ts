@@ -7,6 +7,11 @@ export type StopReason = "budget" | "time" | "lock_lost" | "provider_refused" | 
 export interface Pace {
   /** How many machines are worth listing: more could not be judged anyway. */
   readonly listed: number;
+  /**
+   * How many pages a list may have now: half of the calls that are left, so that what it shows can be dealt with too. A list is never
+   * so long by far, unless its provider is sick or the budget is about to end; one that is cut off proves nothing by what it lacks.
+   */
+  readonly pages: number;
   /** Whether the budget has room for that. */
   affords(cost: Share): boolean;
   /** Why nothing that costs so much may be begun any more; null while it may. Holds on to the lock. */
@@ -26,6 +31,9 @@ export function createPace(meter: Meter, limit: Share, holdLock: () => Promise<b
   let refusal: string | null = null;
   return {
     listed: budget.listed,
+    get pages() {
+      return Math.max(1, Math.floor(budget.fetchesLeft() / 2));
+    },
     affords: (cost) => budget.allows(cost),
     async stop(cost) {
       if (refusal !== null) return "provider_refused";

@@ -24,6 +24,7 @@ const inventoryPass = z.object({
   startedAt: z.int(),
   side: z.enum(["machines", "rows"]),
   page: z.int().nullable(),
+  edges: z.string().catch(""),
   after: z.string(),
   shown: z.int(),
   absent: z.int(),
@@ -79,6 +80,8 @@ export interface InventoryPass {
   side: "machines" | "rows";
   /** The page of machines to read next; null = the last. */
   page: number | null;
+  /** The first and the last machine of the page that was read before; empty where there is none. */
+  edges: string;
   /** The uid of the last row that was looked at. */
   after: string;
   /** How many rows there were when it came to them. */

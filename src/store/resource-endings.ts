@@ -100,13 +100,18 @@ export function createResourceEndings(db: Db) {
       }));
     },
 
-    /** Closes rows that nothing stands for any more. Guarded by being live. */
+    /**
+     * Closes rows that nothing stands for any more. What is given up stands there still, which its reason tells whatever it was before.
+     * Guarded by being live.
+     */
     async close(ended: readonly { uid: string; reason: RowReason }[], now: number): Promise<void> {
       if (ended.length === 0) return;
       const closed = change(
         {
-          head: `UPDATE resources SET phase = CASE WHEN provider_id IS NULL THEN 'failed' ELSE 'deleted' END,
-              reason = coalesce(reason, ending.value ->> 'reason'), deleted_at = ?2, next_try_at = NULL
+          head: `UPDATE resources SET
+              phase = CASE WHEN provider_id IS NULL OR ending.value ->> 'reason' = 'given_up' THEN 'failed' ELSE 'deleted' END,
+              reason = CASE WHEN ending.value ->> 'reason' = 'given_up' THEN 'given_up'
+                ELSE coalesce(reason, ending.value ->> 'reason') END, deleted_at = ?2, next_try_at = NULL
             FROM json_each(?1) AS ending`,
           where: `uid = ending.value ->> 'uid' AND ${LIVE_RESOURCE}`,
         },

@@ -24,17 +24,24 @@ export type OrphanResource = Pick<
 /** How resources that were found without a live row come to have one, by which they are deleted. */
 export function createResourceOrphans(db: Db) {
   return {
-    /** The rows, live or not, that these stand for by uid, and the live ones at their ids. */
+    /** The rows, live or not, that these stand for by uid, and those at their ids that are live or given up. */
     async ofResources(kind: ResourceKind, seen: readonly { id: string; uid: string }[]): Promise<ResourceRow[]> {
       if (seen.length === 0) return [];
       const statement = query(
         `SELECT * FROM resources WHERE uid IN (SELECT value FROM json_each(?1))
-         UNION SELECT * FROM resources WHERE kind = ?3 AND provider_id IN (SELECT value FROM json_each(?2)) AND ${LIVE_RESOURCE}`,
+         UNION SELECT * FROM resources WHERE kind = ?3 AND provider_id IN (SELECT value FROM json_each(?2))
+           AND (${LIVE_RESOURCE} OR reason = 'given_up')`,
         JSON.stringify(seen.map(({ uid }) => uid)),
         JSON.stringify(seen.map(({ id }) => id)),
         kind,
       );
       return parseRows(resourceRow, await db.read(statement));
+    },
+
+    /** Whether one of these was given up, and so may hold the name at the provider still. */
+    async isNameLost({ spec, providerName }: Pick<ResourceRow, "spec" | "providerName">): Promise<boolean> {
+      const text = "SELECT 1 FROM resources WHERE kind = ? AND provider_name = ? AND reason = 'given_up' LIMIT 1";
+      return (await db.read(query(text, spec.kind, providerName))).length > 0;
     },
 
     /** One that landed after its row had ended: the row is live again, to be deleted, and no longer holds its name. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createMayfly, machineIn, NOW, servers } from "../mayfly.ts";
+import { behind } from "../behind.ts";
+import { BODY, createMayfly, machineIn, NOW, servers, type Mayfly } from "../mayfly.ts";
 
 const BASE = { label_selector: "role=base" };
 const at = (minutes: number) => new Date(NOW + minutes * 60_000).toISOString();
@@ -56,5 +57,57 @@ describe("an image", () => {
       expect(await ask(wrong), wrong).toMatchObject({ status: 422, body: { field: "image.label_selector" } });
     expect(servers(mayfly)).toEqual([]);
     expect((await mayfly.send("GET", "/v1/machines")).body).toMatchObject({ machines: [] });
+  });
+});
+
+describe("a snapshot or a backup by its id", () => {
+  const LENT = { "mayfly-image": "" };
+  const put = (mayfly: Mayfly, image: number) => mayfly.send("PUT", "/v1/machines/a", { ...BODY, image });
+  const rows = async (mayfly: Mayfly) =>
+    (await mayfly.bindings.DB.prepare("SELECT uid FROM machines UNION SELECT uid FROM resources").all()).results.length;
+
+  it("that nobody has set apart is somebody's disk: refused by its field before any row or server", async () => {
+    const mayfly = createMayfly();
+    for (const type of ["snapshot", "backup"] as const) {
+      const { id } = mayfly.simulator.addImage({ type, labels: { role: "base" }, disk_size: 5 });
+      expect(await put(mayfly, id)).toMatchObject({ status: 422, body: { code: "invalid_input", field: "image" } });
+    }
+    expect(await put(mayfly, 4711)).toMatchObject({ status: 422, body: { code: "invalid_input", field: "image" } });
+    expect([servers(mayfly), await rows(mayfly)]).toEqual([[], 0]);
+  });
+
+  it("with the label `mayfly-image` boots", async () => {
+    const mayfly = createMayfly();
+    const { id } = mayfly.simulator.addImage({ labels: LENT, disk_size: 5 });
+    expect((await put(mayfly, id)).status).toBe(201);
+    expect(servers(mayfly)[0]?.image).toMatchObject({ id });
+  });
+
+  it("that is set apart no longer is not booted by a later try of an old row, and a machine that runs is still told", async () => {
+    const mayfly = createMayfly();
+    const image = mayfly.simulator.addImage({ labels: LENT, disk_size: 5 });
+    const relabel = (labels: object) => behind(mayfly, "PUT", `/images/${image.id}`, { labels });
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", drop: "before" });
+    expect((await put(mayfly, image.id)).status).toBe(503);
+    await relabel({});
+    expect(await put(mayfly, image.id)).toMatchObject({ status: 422, body: { field: "image" } });
+    expect(servers(mayfly)).toEqual([]);
+    await relabel(LENT);
+    expect((await put(mayfly, image.id)).status).toBe(200);
+    await relabel({});
+    const before = mayfly.simulator.requests().length;
+    expect((await put(mayfly, image.id)).status).toBe(200);
+    expect(mayfly.simulator.requests()).toHaveLength(before);
+  });
+
+  it("is looked at once a create, and a name not at all", async () => {
+    const mayfly = createMayfly();
+    const { id } = mayfly.simulator.addImage({ labels: LENT, disk_size: 5 });
+    const looks = () => mayfly.simulator.requests().filter(({ path }) => path.includes("/images/")).length;
+    mayfly.simulator.stock({ server_type: "cx23", available: false, orderable: false });
+    await mayfly.send("PUT", "/v1/machines/a", { ...BODY, server_type: ["cx23", "cx33"], image: id });
+    expect([servers(mayfly).length, looks()]).toEqual([1, 1]);
+    await mayfly.send("PUT", "/v1/machines/b", { ...BODY, server_type: "cx33", image: "debian-12" });
+    expect([servers(mayfly).length, looks()]).toEqual([2, 1]);
   });
 });

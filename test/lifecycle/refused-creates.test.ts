@@ -63,8 +63,8 @@ describe("what the known catalogue refuses", () => {
     expect((await put(mayfly, { server_type: ["cx23", "cpx11"], region: ["ash", "fsn1"] }, "b")).status).toBe(201);
   });
 
-  it("is nothing that it does not know: an image, or a type or a region by its number", async () => {
-    const bodies = [{ image: "no-such-image" }, { image: 4711 }, { server_type: "114" }, { region: "1" }];
+  it("is nothing that it does not know: an image by name, or a type or a region by its number", async () => {
+    const bodies = [{ image: "no-such-image" }, { server_type: "114" }, { region: "1" }];
     for (const [index, body] of bodies.entries()) {
       const before = writes(mayfly);
       await put(mayfly, body, `m-${index}`);
@@ -148,6 +148,31 @@ describe("a create that fails definitely", () => {
     mayfly.configure({ DB });
     await minutes(mayfly, 3);
     expect(held(mayfly)).toEqual([0, 0, 0, 0]);
+  });
+
+  it("by a code of the provider's that nobody here knows ends its row at once, and takes what it had made with it", async () => {
+    const mayfly = createMayfly();
+    mayfly.simulator.fault({ ...invalid, code: "brand_new_code" });
+    expect((await put(mayfly, MORE)).status).toBe(503);
+    const ended = { status: "destroyed", reason: "provider_unavailable" };
+    expect((await mayfly.send("GET", "/v1/machines/box")).body).toMatchObject({ machine: ended });
+    expect(held(mayfly)).toEqual([0, 0, 0, 0]);
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/firewalls$", status: 422, code: "brand_new_code" });
+    const web = () => mayfly.send("POST", "/v1/firewalls", { name: "web", rules: [SSH] });
+    expect((await web()).status).toBe(503);
+    expect((await mayfly.send("GET", "/v1/firewalls/web")).body).toMatchObject({ firewall: { status: "failed" } });
+    expect((await web()).status).toBe(201);
+  });
+
+  it.each([
+    ["a status that tells nothing", { status: 409, code: "brand_new_code" }],
+    ["a page of whoever stands between", { status: 422, body: "<html>no</html>" }],
+  ])("is none where the unknown refusal comes as %s: the row stays for the repeat", async (_what, answer) => {
+    const mayfly = createMayfly();
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", ...answer });
+    expect((await put(mayfly, MORE)).status).toBe(503);
+    expect(held(mayfly)).toEqual([0, 1, 1, 1]);
+    expect((await put(mayfly, MORE)).status).toBe(200);
   });
 
   it("in doubt keeps what it had made, for the repeat", async () => {

@@ -57,6 +57,22 @@ describe("I8: an inventory pass goes on", () => {
     expect((await live(mayfly)).map(({ name }) => name).sort()).toEqual(["a", "b", "forgotten"]);
   });
 
+  it("past a page that shows what the page before it showed, which is told, and not told of a page that is read again", async () => {
+    const mayfly = createMayfly();
+    for (let number = 0; number < 120; number++)
+      mayfly.simulator.addServer(lostRow(`m${number}`, UID.replace("4d11", `4${String(number).padStart(3, "0")}`)));
+    const unreadable = async () =>
+      (await reconciled(mayfly, 20)).filter((one) => one.startsWith("alert unreadable")).length;
+    expect(await unreadable()).toBe(0);
+    between(mayfly, async (request, real) => {
+      if (!request.url.includes("sort=id") || !request.url.includes("page=2&")) return real(request);
+      const body: unknown = await (await real(new Request(request.url.replace("page=2&", "page=3&"), request))).json();
+      const pagination = { page: 2, per_page: 50, previous_page: 1, next_page: 3, last_page: 3 };
+      return Response.json({ ...(isObject(body) ? body : {}), meta: { pagination } });
+    });
+    expect(await unreadable()).toBeGreaterThan(0);
+  });
+
   it("past a page that never answers, and past a machine that cannot be asked for", async () => {
     const mayfly = createMayfly();
     for (let number = 0; number < 120; number++)

@@ -148,6 +148,7 @@ const CALLS: Calls = {
     ),
     ofResources: reads(({ resources }) => resources.ofResources("firewall", [{ id: "1", uid: "firewall" }])),
     reopen: writes(({ resources }) => resources.reopen("deleted", "9", NOW)),
+    isNameLost: reads(({ resources }) => resources.isNameLost(resourceRowOf())),
     insertOrphan: writes(({ resources }) => resources.insertOrphan(resourceRowOf({ uid: "orphan" }), NOW)),
   },
   sweeps: {

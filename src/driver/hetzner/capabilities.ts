@@ -27,9 +27,9 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Cap
 
     inventoryPage: (selector, number, pages) => listServerPage(call, read, selector, { ...pages, number }),
 
-    async serverTypes() {
+    async serverTypes(pages) {
       if (account.currency === undefined) await askPricing(call, account);
-      return listServerTypes(call, account.currency === "EUR");
+      return listServerTypes(call, account.currency === "EUR", pages);
     },
 
     action: (id) => readAction(call, id),

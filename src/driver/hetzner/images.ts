@@ -4,7 +4,7 @@ import { DriverError, invalidInput, isNotFound } from "../driver.ts";
 import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
 import { archOf } from "./machine.ts";
-import { listAll } from "./resources.ts";
+import { listAll, ONE_PAGE } from "./resources.ts";
 import { imageAnswer, imagesAnswer, serverType as serverTypeShape, type Image } from "./schema.ts";
 
 /** Whether whoever runs this has set an image apart for callers to boot. */
@@ -14,7 +14,7 @@ const isLent = ({ labels }: Image): boolean => Object.hasOwn(labels ?? {}, IMAGE
 export async function findSnapshot(call: Client, labelSelector: string, serverType: string): Promise<string> {
   const terms = parseImageSelector(labelSelector);
   if (!terms.ok) throw invalidInput(terms.problem);
-  const [type] = await listAll(call, "server_types", serverTypeShape, { query: { name: serverType } });
+  const [type] = await listAll(call, "server_types", serverTypeShape, { ...ONE_PAGE, query: { name: serverType } });
   if (type?.name !== serverType)
     throw invalidInput({ field: "server_type", rule: "must be one that the provider has" });
   const query = Object.entries({

@@ -8,7 +8,7 @@ import type { Networks } from "../capabilities.ts";
 import { checkId } from "./account.ts";
 import { toAction } from "./actions.ts";
 import type { Client } from "./client.ts";
-import { answerOf, createResources, listAll, make, type Kind } from "./resources.ts";
+import { answerOf, createResources, listAll, make, ONE_PAGE, type Kind } from "./resources.ts";
 import { actionAnswer, location, network } from "./schema.ts";
 
 const NETWORK: Kind<z.infer<typeof network>> = {
@@ -28,12 +28,12 @@ export function createNetworks(call: Client): Networks {
     const uid = uidIn(labels);
     if (uid === "") return null;
     // Not trusted to have selected (S80).
-    return (await resources.list({ [LABEL.uid]: uid })).find((one) => uidIn(one.labels) === uid) ?? null;
+    return (await resources.list({ [LABEL.uid]: uid }, ONE_PAGE)).find((one) => uidIn(one.labels) === uid) ?? null;
   }
 
   /** A region's network zone, from the provider's own list and from no table of ours (S134). */
   async function zoneOf(region: string): Promise<string> {
-    const [found] = await listAll(call, "locations", location, { query: { name: region } });
+    const [found] = await listAll(call, "locations", location, { ...ONE_PAGE, query: { name: region } });
     if (found?.name !== region) throw invalidInput({ field: "region", rule: "must be a location of the provider" });
     return found.network_zone;
   }

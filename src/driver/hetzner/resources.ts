@@ -19,6 +19,9 @@ const page = z.looseObject({ meta });
 /** In which order what is made meanwhile comes last. Not every list can be sorted. */
 const BY_ID = "id:asc";
 
+/** What is asked for by what only one can have: more than a page is an answer to another question. */
+export const ONE_PAGE: PageOptions = { maxPages: 1 };
+
 /** Every resource of a kind that a query selects: all pages, or an error (S93, S106, S131, S144). */
 export async function listAll<T extends { readonly id?: number | undefined }>(
   call: Client,

@@ -5,7 +5,7 @@ import { fingerprintOf, parsePublicKey, type PublicKey } from "../../machine/ssh
 import { DriverError, invalidInput, looking } from "../driver.ts";
 import type { SshKeys } from "../capabilities.ts";
 import type { Client } from "./client.ts";
-import { createResources, listAll, make, toResource, type Kind } from "./resources.ts";
+import { createResources, listAll, make, ONE_PAGE, toResource, type Kind } from "./resources.ts";
 import { sshKey } from "./schema.ts";
 
 type Key = z.infer<typeof sshKey>;
@@ -24,13 +24,16 @@ const SSH_KEY: Kind<Key> = {
 export function createSshKeys(call: Client): SshKeys {
   /** After a refusal for name or bytes, or no clear answer: which key is it that is there? */
   async function find(name: string, key: PublicKey, labels: Labels) {
-    const alike = await listAll(call, "ssh_keys", sshKey, { query: { fingerprint: await fingerprintOf(key) } });
+    const alike = await listAll(call, "ssh_keys", sshKey, {
+      ...ONE_PAGE,
+      query: { fingerprint: await fingerprintOf(key) },
+    });
     const same = alike.find((one) => isMaterial(one, key));
     if (same) {
       const isOwn = uidIn(labels) !== "" && uidIn(same.labels ?? {}) === uidIn(labels);
       return { key: toResource(SSH_KEY, same), reused: !isOwn };
     }
-    const namesakes = await listAll(call, "ssh_keys", sshKey, { query: { name } });
+    const namesakes = await listAll(call, "ssh_keys", sshKey, { ...ONE_PAGE, query: { name } });
     return namesakes.some((one) => one.name === name) ? "another" : null;
   }
 
