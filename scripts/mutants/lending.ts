@@ -129,8 +129,8 @@ export const LENDING: readonly Mutant[] = [
     broken: "a network is deleted though a server that is not ours stands in it",
     promise: "I2",
     file: "src/lifecycle/delete-resource.ts",
-    find: 'if (seen.machineIds?.length !== 0 && row.spec.kind === "network") return',
-    replace: 'if (seen.id === "") return',
+    find: 'if (seen.machineIds?.length !== 0 && row.spec.kind === "network")',
+    replace: 'if (seen.id === "")',
     caughtBy: ["test/reaper/orphans.test.ts"],
   },
   {
