@@ -119,10 +119,10 @@ export interface MachineRow {
 /** The uid by which the provider knows a row's machine. */
 export const labelUidOf = ({ labelUid, uid }: Pick<MachineRow, "uid" | "labelUid">): string => labelUid ?? uid;
 
-/** Whether a row was closed only because nobody saw its machine: no owner's word, no end and no failure speaks against it. */
+/** Whether a row was closed only because nobody saw its machine: no owner's word, no claim and no failure speaks against it. */
 export const isEndedForAbsence = ({ phase, reason, destroyRequestedAt }: MachineRow): boolean =>
   (phase === "destroyed" || phase === "failed") &&
-  (reason === "lost" || reason === "never_seen") &&
+  (reason === "lost" || reason === "never_seen" || reason === "gone") &&
   destroyRequestedAt === null;
 
 export const isLive = (row: MachineRow): boolean => LIVE_PHASES.includes(row.phase);

@@ -41,7 +41,7 @@ export function createMachineOrphans(db: Db) {
     async reviveRows(found: readonly OrphanMachine[], now: number): Promise<ReadonlySet<string>> {
       if (found.length === 0) return new Set();
       const columns = JSON.stringify(found.map(columnsOf));
-      const where = `uid = found.value ->> 'label_uid' AND phase IN ('destroyed', 'failed') AND reason IN ('lost', 'never_seen')
+      const where = `uid = found.value ->> 'label_uid' AND phase IN ('destroyed', 'failed') AND reason IN ('lost', 'never_seen', 'gone')
         AND destroy_requested_at IS NULL AND NOT ${GIVEN_UP} AND NOT EXISTS (SELECT 1 FROM machines AS other
           WHERE other.owner = machines.owner AND other.name = machines.name AND other.${LIVE_MACHINE})`;
       const revived = change(

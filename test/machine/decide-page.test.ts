@@ -61,7 +61,7 @@ const lacks = (what: "firewallIds" | "networkIds"): Test =>
   );
 const isForAbsence = ({ phase, reason, destroyRequestedAt }: MachineRow): boolean =>
   ["destroyed", "failed"].includes(phase) &&
-  ["lost", "never_seen"].includes(reason ?? "") &&
+  ["lost", "never_seen", "gone"].includes(reason ?? "") &&
   destroyRequestedAt === null;
 const promisedEndOf = ({ row, sighting, now }: Situation): number | null => {
   const machine = machineIn(sighting);

@@ -75,7 +75,7 @@ const rows = fc
     missingSince: fc.oneof(fc.constant(null), times),
     mismatchedSince: fc.oneof(fc.constant(null), times),
     deleteAcceptedAt: fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: times }),
-    reason: mostly<MachineRow["reason"]>(null, "launch_failed", "attach_failed", "lost", "never_seen"),
+    reason: mostly<MachineRow["reason"]>(null, "launch_failed", "attach_failed", "lost", "never_seen", "gone"),
   })
   .map((change): MachineRow => rowOf(change));
 export const rowsOrNone = fc.oneof({ weight: 3, arbitrary: rows }, { weight: 2, arbitrary: fc.constant(null) });

@@ -250,6 +250,24 @@ describe("a machine without a row", () => {
       expect(servers(mayfly)[0]?.labels?.["mayfly-expires"]).toBe(seconds(end));
     });
 
+    it("likewise one that was gone at its row's end, while its label tells a later one", async () => {
+      const mayfly = createMayfly();
+      const { id } = machineIn(await put(mayfly, "box", { ttl: "10m" }));
+      await minutes(mayfly, 2);
+      const [server] = servers(mayfly);
+      await deleteBehind(mayfly, String(server?.id));
+      await minutes(mayfly, 9);
+      expect(machineIn(await mayfly.send("GET", "/v1/machines/box")).reason).toBe("gone");
+      const later = { "mayfly-expires": seconds(NOW + 2 * HOUR) };
+      mayfly.simulator.addServer({
+        name: server?.name ?? "",
+        created: server?.created ?? "",
+        labels: { ...server?.labels, ...later },
+      });
+      expect(await reconciled(mayfly, 17)).toContain("settled adopted");
+      expect(await live(mayfly)).toMatchObject([{ id, expires_at: new Date(NOW + 2 * HOUR).toISOString() }]);
+    });
+
     it("is kept by reap, which adopts nothing", async () => {
       const { mayfly, uid } = await givenUp();
       const label = { "mayfly-expires": seconds(NOW + 30 * HOUR), "mayfly-max": seconds(NOW + 60 * HOUR) };
