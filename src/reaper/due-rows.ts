@@ -53,11 +53,18 @@ export async function expire(context: PhaseContext): Promise<string | null> {
 
 /**
  * Follows creates and destroys to their end, and writes labels that are behind their lease. A machine whose beginning has failed is
- * destroyed with the reason kept; a row whose machine never came is closed, tombstone and all.
+ * destroyed with the reason kept; a row whose machine never came is closed, tombstone and all. While little is left of the provider's rate
+ * limit only deletions are followed, and some labels written.
  */
 export async function settle(context: PhaseContext): Promise<string | null> {
-  if (context.capabilities.hasHeadroom?.() === false) return settleLabels(context);
-  const rows = await context.store.work.unsettled(context.now(), BATCH);
+  const { work } = context.store;
+  if (context.capabilities.hasHeadroom?.() !== false)
+    return settleRows(context, await work.unsettled(context.now(), BATCH));
+  const failure = await settleRows(context, await work.unproven(context.now(), BATCH));
+  return failure ?? settleLabels(context);
+}
+
+async function settleRows(context: PhaseContext, rows: readonly MachineRow[]): Promise<string | null> {
   if (rows.length === 0) return null;
   const stop = await context.pace.stop({ fetches: 1, statements: RECORDS });
   if (stop !== null) {
