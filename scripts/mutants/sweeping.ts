@@ -178,8 +178,8 @@ export const SWEEPING: readonly Mutant[] = [
     broken: "no label follows a renewal while only the reserve of the provider's rate limit is left",
     promise: "I4",
     file: "src/reaper/due-rows.ts",
-    find: "if (context.capabilities.hasHeadroom?.() === false) return settleLabels(context);",
-    replace: "if (context.capabilities.hasHeadroom?.() === false) return null;",
+    find: "return failure ?? settleLabels(context);",
+    replace: "return failure;",
     caughtBy: ["test/reaper/labels.test.ts"],
   },
   {

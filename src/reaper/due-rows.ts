@@ -45,23 +45,33 @@ export async function expire(context: PhaseContext): Promise<string | null> {
 
 /**
  * Follows creates and destroys to their end, and writes labels that are behind their lease. A machine whose beginning has failed is
- * destroyed with the reason kept; a row whose machine never came is closed, tombstone and all.
+ * destroyed with the reason kept; a row whose machine never came is closed, tombstone and all. While little is left of the provider's rate
+ * limit only deletions are followed, and some labels written.
  */
 export async function settle(context: PhaseContext): Promise<string | null> {
-  if (context.capabilities.hasHeadroom?.() === false) return settleLabels(context);
-  const rows = await context.store.work.unsettled(context.now(), BATCH);
-  if (rows.length > 0) {
-    const stop = await context.pace.stop({ fetches: 1, statements: RECORDS });
-    if (stop !== null) {
-      context.items.push(...rows.map((row) => toItem(remaining(row, stop))));
-      return null;
-    }
-    const { cases, failure } = await workOn(context, SETTLE, rows);
-    await proveGone(context, acceptedIn(context, cases));
-    if (failure !== null) return failure;
+  const { store, capabilities, memory, now } = context;
+  if (capabilities.hasHeadroom?.() === false) {
+    const { failure } = await settleRows(context, await store.work.unproven(now(), BATCH));
+    return failure ?? settleLabels(context);
   }
-  context.memory.settledAt = context.now();
-  return null;
+  const { isDone, failure } = await settleRows(context, await store.work.unsettled(now(), BATCH));
+  if (isDone) memory.settledAt = now();
+  return failure;
+}
+
+async function settleRows(
+  context: PhaseContext,
+  rows: readonly MachineRow[],
+): Promise<{ isDone: boolean; failure: string | null }> {
+  if (rows.length === 0) return { isDone: true, failure: null };
+  const stop = await context.pace.stop({ fetches: 1, statements: RECORDS });
+  if (stop !== null) {
+    context.items.push(...rows.map((row) => toItem(remaining(row, stop))));
+    return { isDone: false, failure: null };
+  }
+  const { cases, failure } = await workOn(context, SETTLE, rows);
+  await proveGone(context, acceptedIn(context, cases));
+  return { isDone: failure === null, failure };
 }
 
 async function workOn(

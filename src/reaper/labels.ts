@@ -1,5 +1,6 @@
 import { tellLabel } from "../lifecycle/renew.ts";
 import { PLANS } from "./budget.ts";
+import type { MachineRow } from "../machine/machine.ts";
 import type { PhaseContext } from "./context.ts";
 import { BATCH } from "./look.ts";
 import { itemOf } from "./report.ts";
@@ -13,7 +14,7 @@ const EVERY_MS = 5 * 60_000;
 /**
  * Settle while little is left of the provider's rate limit. That is for deletes; but a label that is behind its lease ends a machine too
  * early if D1 is lost, so some are written all the same: one machine's once in five minutes, for a tenth of a sweep's calls. All other
- * work waits, and is told.
+ * work but deletions waits, and is told.
  */
 export async function settleLabels(context: PhaseContext): Promise<string | null> {
   const { store, plan, pace, items } = context;
@@ -32,7 +33,8 @@ export async function settleLabels(context: PhaseContext): Promise<string | null
     items.push(isTold ? itemOf(row, "settled", "label") : itemOf(row, "error", "label_behind"));
   }
   const tried = new Set(rows.map(({ uid }) => uid));
-  const waiting = (await store.work.unsettled(now, BATCH)).filter(({ uid }) => !tried.has(uid));
+  const isWaiting = ({ uid, deleteAcceptedAt }: MachineRow) => !tried.has(uid) && deleteAcceptedAt === null;
+  const waiting = (await store.work.unsettled(now, BATCH)).filter(isWaiting);
   items.push(...waiting.map((row) => itemOf(row, "remaining", "rate_limit")));
   return null;
 }

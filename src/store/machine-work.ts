@@ -76,6 +76,19 @@ export function createMachineWork(db: Db) {
       return parseRows(machineRow, rows);
     },
 
+    /** Rows whose deletion the provider has agreed to, and that is still to be proven; those that nobody looked at for longest first. */
+    async unproven(now: number, limit: number): Promise<MachineRow[]> {
+      const rows = await db.read(
+        query(
+          `SELECT * FROM machines WHERE ${UNSETTLED} AND ${FREE} AND delete_accepted_at IS NOT NULL
+           ORDER BY coalesce(looked_at, 0), uid LIMIT ?2`,
+          now,
+          limit,
+        ),
+      );
+      return parseRows(machineRow, rows);
+    },
+
     /** How many have had a label that does not tell their end since `before`. */
     async countBehind(before: number): Promise<number> {
       const rows = await db.read(

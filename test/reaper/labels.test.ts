@@ -29,6 +29,18 @@ const endsOf = (mayfly: Mayfly) =>
   servers(mayfly).map(({ labels }) => Number(labels?.["mayfly-expires"]) * 1000 - mayfly.now());
 const health = async (mayfly: Mayfly) => (await mayfly.send("GET", "/healthz", undefined, null)).text;
 
+describe("a deletion while the provider's rate limit is nearly used up", () => {
+  it("that the provider agreed to and did not carry out is repeated all the same: the reserve is for that", async () => {
+    const mayfly = await running(["box"]);
+    useUp(mayfly);
+    mayfly.simulator.fault({ method: "DELETE", path: "^/v1/servers/", action_error: true });
+    await minutes(mayfly, 5);
+    expect(servers(mayfly)).toHaveLength(1);
+    await minutes(mayfly, 4);
+    expect(servers(mayfly)).toHaveLength(0);
+  });
+});
+
 describe("a label while the provider's rate limit is nearly used up", () => {
   it("follows its renewed lease, so that a loss of D1 later ends nothing early", async () => {
     const mayfly = await running(["box"]);

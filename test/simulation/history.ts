@@ -126,7 +126,7 @@ const only = <T extends string>(...what: T[]) => fc.record({ do: oneOf(what) });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: fc.record({ ...create, mishap }), weight: 16 },
-  { arbitrary: fc.record({ ...renew, mishap }), weight: 5 },
+  { arbitrary: fc.record({ ...renew, mishap }), weight: 7 },
   { arbitrary: fc.record({ ...destroy, mishap }), weight: 4 },
   { arbitrary: fc.record({ ...list, mishap }), weight: 1 },
   { arbitrary: fc.record({ ...tick, mishap }), weight: 8 },
@@ -154,15 +154,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: fault(["create"], ["lands_3m", "lands_1h"]), weight: 2 },
   {
     arbitrary: fc.record({ do: fc.constant("scarce" as const), minutes: oneOf([5, 20, 60] as const) }),
-    weight: 2,
+    weight: 3,
   },
   {
     arbitrary: fc.record({
       do: fc.constant("vanish" as const),
       which: fc.nat({ max: 3 }),
-      minutes: oneOf([1, 20, 60, 120] as const),
+      minutes: oneOf([1, 20, 60, 120, 120] as const),
     }),
-    weight: 2,
+    weight: 3,
   },
   {
     arbitrary: fc.record({

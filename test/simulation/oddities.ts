@@ -30,6 +30,7 @@ interface Order extends Pick<ProviderFault, "skip" | "times"> {
 
 /** A create that is still to land. */
 interface Late {
+  readonly name: string;
   readonly at: number;
   readonly askedAt: number;
   readonly effect: Effect;
@@ -43,6 +44,8 @@ const list = z.looseObject({
   servers: z.array(z.unknown()),
   meta: z.looseObject({ pagination: z.looseObject({}) }),
 });
+
+const created = z.looseObject({ name: z.string() });
 
 /** Whether this is what the simulator has no fault for. */
 export const isOddity = (effect: ProviderFault["effect"]): effect is Effect => effect in DOUBTFUL || effect in LATE;
@@ -92,14 +95,24 @@ export function openOddities(simulator: Simulator, clock: Clock, books: Books) {
     }
   }
 
-  async function holdBack(request: Request, effect: keyof typeof LATE): Promise<never> {
+  /** A create, held back if one of its kind is to be; names are unique, so that only one whose name is free can land later. */
+  async function askCreate(request: Request): Promise<Response> {
     const { url, method, headers } = request;
     const body = await request.text();
+    const { name } = created.parse(JSON.parse(body));
+    const again = () => simulator.fetch(new Request(url, { method, headers, body }));
+    const effect = met(LATE);
+    if (effect === null || simulator.state().servers.some((one) => one.name === name)) {
+      const answer = await again();
+      if (answer.ok) late = late.filter((one) => one.name !== name);
+      return answer;
+    }
     late.push({
+      name,
       at: clock.now + LATE[effect],
       askedAt: clock.now,
       effect,
-      send: () => simulator.fetch(new Request(url, { method, headers, body })),
+      send: again,
     });
     books.wide.add(effect);
     strike(books, effect, clock.now + clock.ahead);
@@ -145,8 +158,7 @@ export function openOddities(simulator: Simulator, clock: Clock, books: Books) {
   function ask(request: Request, id: number | null): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === "/v1/servers" && request.method === "GET") return askList(request);
-    const effect = pathname === "/v1/servers" ? met(LATE) : null;
-    if (effect !== null) return holdBack(request, effect);
+    if (pathname === "/v1/servers") return askCreate(request);
     if (id === null || !isHidden(id)) return simulator.fetch(request);
     const error = { code: "not_found", message: "server not found", details: null };
     return Promise.resolve(Response.json({ error }, { status: 404 }));
@@ -160,7 +172,10 @@ export function openOddities(simulator: Simulator, clock: Clock, books: Books) {
       odd.add(id);
       strike(books, "vanished", clock.now + clock.ahead);
     },
-    beScarce: (minutes: number): void => void (scarceUntil = clock.now + minutes * MINUTE),
+    beScarce(minutes: number): void {
+      scarceUntil = clock.now + minutes * MINUTE;
+      strike(books, "scarce", clock.now);
+    },
     /** Nothing of it any more, and what was to come is there. */
     async heal(): Promise<void> {
       orders = [];
@@ -179,7 +194,6 @@ export function openOddities(simulator: Simulator, clock: Clock, books: Books) {
         }
       const answer = await ask(request, id);
       if (clock.now >= scarceUntil) return answer;
-      strike(books, "scarce", clock.now + clock.ahead);
       const headers = new Headers(answer.headers);
       headers.set("RateLimit-Remaining", SCARCE);
       return new Response(answer.body, { status: answer.status, headers });

@@ -79,6 +79,7 @@ const CALLS: Calls = {
     due: reads(({ work }) => work.due(NOW, 9, null)),
     countOverdue: reads(({ work }) => work.countOverdue(NOW, NOW)),
     unsettled: reads(({ work }) => work.unsettled(NOW, 9)),
+    unproven: reads(({ work }) => work.unproven(NOW, 9)),
     countBehind: reads(({ work }) => work.countBehind(NOW)),
     claimTry: writes(({ work }) => work.claimTry("requested", NOW, END)),
     claimLook: writes(({ work }) => work.claimLook(["active"], NOW, NOW)),
