@@ -42,6 +42,8 @@ export interface ListOptions {
   readonly enough?: number;
   /** As many pages as whoever asks can afford. A list of more is an error with what was read. */
   readonly maxPages?: number;
+  /** Asked before each page but the first. Once it says no, the list is an error with what was read. */
+  readonly goOn?: () => boolean;
 }
 
 export type DriverErrorCode =

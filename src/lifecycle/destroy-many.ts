@@ -32,10 +32,12 @@ export async function destroyMany(
       field: "label_selector",
       rule: "must name at least one label that they have: what is to be destroyed?",
     });
-  const { rows } = await machines.list({ owner, statuses: [], labels, page: 1, perPage: MEANT_AT_ONCE });
+  const filter = { owner, statuses: [], labels, page: 1, perPage: MEANT_AT_ONCE };
+  const { rows } = await machines.list(filter);
   if (dryRun) return done({ rows, work: Promise.resolve() });
   const uids = rows.map(({ uid }) => uid);
   const marked = await endings.requestDestroyAll(uids, context.now(), context.requestId);
+  await endings.forbidReturns(filter, context.now());
   return done({ rows: marked, work: destroyInTurn(context, marked.slice(0, DONE_AT_ONCE)) });
 }
 

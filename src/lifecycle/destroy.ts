@@ -11,13 +11,16 @@ import { done, IDENTITY_MISMATCH, refusalOf, refused, type Outcome, type Refusal
 /**
  * Destroys a machine on its owner's word. The word is written down first and holds from then on: a create that lands later
  * dies, and what this call cannot finish the sweep does. The row returned is `destroyed` when it is proven that nothing is left,
- * else `deleting`. A refusal means that somebody has to act at the provider; the word still stands.
+ * else `deleting`. A row that was closed only because nobody saw its machine stays closed, should it be seen again. A refusal means that somebody has to act at the provider; the word still stands.
  */
 export async function destroyMachine(context: RequestContext, row: MachineRow): Promise<Outcome<MachineRow>> {
   const { store, now } = context;
   const current = async (known: MachineRow) => done((await store.machines.byUid(row.uid)) ?? known);
   const marked = await store.endings.requestDestroy(row.uid, now(), context.requestId);
-  if (marked === null) return current(row);
+  if (marked === null) {
+    await store.endings.forbidReturn(row.uid, now());
+    return current(row);
+  }
   try {
     const verdicts: Verdict[] = [];
     for (const sighting of await lookAt(context, marked))

@@ -86,13 +86,14 @@ export async function heldByOurs(
   if (!isHis || !isUid(uid)) return null;
   const fail = () => store.endings.fail([{ uid: row.uid, reason: "releasing" }], now());
   const created = creationTime(existing, now());
-  const holder = await store.machines.byUid(uid);
+  // By its id first: one that was found again may have a row under another uid than its label tells.
+  const holder = (await store.machines.ofMachines([existing])).get(existing.providerId) ?? null;
   // Given up before: whoever took our labels off and put them back has a machine of their own.
   if (holder?.phase === "disowned") return null;
   // It was found again under another name, because a row that was set back had this one.
   if (holder !== null && isLive(holder) && holder.owner === row.owner && holder.phase !== "destroying") {
     await fail();
-    const isHisStill = holder.expiresAt > now() && (await store.machines.rename(uid, row.name));
+    const isHisStill = holder.expiresAt > now() && (await store.machines.rename(holder.uid, row.name));
     return isHisStill ? known({ ...holder, name: row.name }) : refused(RELEASING);
   }
   if (holder !== null && decide(holder, present(existing, true), now(), rules).reason === "reappeared") {

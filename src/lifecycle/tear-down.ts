@@ -25,6 +25,7 @@ export async function tearDown(context: RequestContext, { owner }: Principal, dr
   if (dryRun) return { machines, resources, work: Promise.resolve() };
   const uidsOf = (rows: readonly { uid: string }[]): string[] => rows.map(({ uid }) => uid);
   const doomed = await store.endings.requestDestroyAll(uidsOf(machines), now(), requestId);
+  await store.endings.forbidReturns(filter, now());
   const going = await store.resources.requestDelete(uidsOf(resources), now());
   const inOrder = going.toSorted((a, b) => orderOf(a) - orderOf(b));
   return { machines: doomed, resources: inOrder, work: begin(context, doomed, inOrder) };

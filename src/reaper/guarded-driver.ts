@@ -104,7 +104,7 @@ export function guard(context: PhaseContext): GuardedDriver {
       const maxPages = pace.pages;
       // Full pages that the budget cannot pay for are no failure: the oldest were read, and the next sweep goes on.
       const enough = Math.min(pace.listed, maxPages * BATCH);
-      return know(await driver.list(selector, { ...options, enough, maxPages }));
+      return know(await driver.list(selector, { ...options, enough, maxPages, goOn: pace.mayList }));
     },
 
     async destroy(providerId) {

@@ -43,6 +43,7 @@ export async function readInventoryPage(context: PhaseContext, pass: InventoryPa
     .trim();
   const isRepeated = edges !== "" && edges === pass.edges;
   if (!page.isWhole || isRepeated) {
+    pass.isFlawed = true;
     const detail = isRepeated ? `page ${page.number} shows the machines of the page behind it` : null;
     context.items.push({ uid: null, providerId: null, outcome: "alert", reason: "unreadable", detail });
   }

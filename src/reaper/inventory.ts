@@ -34,6 +34,7 @@ const newPass = (now: number): InventoryPass => ({
   absent: 0,
   foreign: 0,
   failures: 0,
+  isFlawed: false,
 });
 
 export async function reconcile(context: PhaseContext): Promise<string | null> {
@@ -51,7 +52,7 @@ export async function reconcile(context: PhaseContext): Promise<string | null> {
       for (let slice = 0; slice < MOST_SLICES[context.plan]; slice++) {
         if ((await pace.stop(COST)) !== null) break;
         const progress = await goOn(context, pass);
-        if (progress !== "stop") memory.inventoriedAt = now;
+        if (progress !== "stop" && !pass.isFlawed && !state.isFlawed) memory.inventoriedAt = now;
         if (progress === "done") await conclude(context, pass);
         if (progress !== "more") break;
       }
@@ -76,7 +77,7 @@ async function goOn(context: PhaseContext, pass: InventoryPass): Promise<Progres
  * What a pass found absent is believed by the next one, unless it was so much that the inventory itself must be doubted. The two doubts
  * are told apart and released apart: a word on the one says nothing about the other.
  */
-async function conclude({ store, memory, items }: PhaseContext, pass: InventoryPass): Promise<void> {
+async function conclude({ store, memory, items, now }: PhaseContext, pass: InventoryPass): Promise<void> {
   const isReleased = async () => (await store.settings.inventoryReleasedUntil()) > pass.startedAt;
   const isUntrusted = isTooMany(pass) && !(await isReleased());
   if (isUntrusted) {
@@ -84,5 +85,7 @@ async function conclude({ store, memory, items }: PhaseContext, pass: InventoryP
     items.push({ uid: null, providerId: null, outcome: "alert", reason: "inventory_untrusted", detail: null });
   }
   const doubts = { inventory_untrusted: isUntrusted, other_credential: pass.foreign > 0 };
-  memory.reconcile = { pass: null, lastAt: pass.startedAt, doubts };
+  const { startedAt: lastAt, isFlawed } = pass;
+  if (!isFlawed) memory.inventoriedAt = now();
+  memory.reconcile = { pass: null, lastAt, isFlawed, doubts };
 }

@@ -34,7 +34,7 @@ export async function listByUid(
 ): Promise<Listed> {
   const selector = ourSelector(rules.installations, { [LABEL.uid]: rows.map(labelUidOf) });
   try {
-    const machines = await driver.list(selector, { enough: MOST_LISTED, maxPages: pace.pages });
+    const machines = await driver.list(selector, { enough: MOST_LISTED, maxPages: pace.pages, goOn: pace.mayList });
     const isReadable = machines.every(({ hasLabels }) => hasLabels);
     return { machines, failure: isReadable ? null : UNREADABLE };
   } catch (error) {

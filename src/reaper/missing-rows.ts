@@ -24,6 +24,7 @@ export function countFailure(pass: InventoryPass): "retry" | "pass_over" {
   pass.failures += 1;
   if (pass.failures < TRIES) return "retry";
   pass.failures = 0;
+  pass.isFlawed = true;
   return "pass_over";
 }
 

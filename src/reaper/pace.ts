@@ -12,6 +12,8 @@ export interface Pace {
    * so long by far, unless its provider is sick or the budget is about to end; one that is cut off proves nothing by what it lacks.
    */
   readonly pages: number;
+  /** Whether a list that takes long may go on to its next page. */
+  readonly mayList: () => boolean;
   /** Whether the budget has room for that. */
   affords(cost: Share): boolean;
   /** Why nothing that costs so much may be begun any more; null while it may. Holds on to the lock. */
@@ -22,11 +24,16 @@ export interface Pace {
   readonly refusal: string | null;
 }
 
-/**
- * `holdLock` renews the lock when it must be, and answers false once another sweep has it. `hasTime` answers false once the phase has
- * taken as long as it may.
- */
-export function createPace(meter: Meter, limit: Share, holdLock: () => Promise<boolean>, hasTime: () => boolean): Pace {
+/** How long a phase may take. */
+export interface Time {
+  /** Whether anything may be begun. */
+  isLeft(): boolean;
+  /** Whether a list may go on: what it has shown is to be dealt with too. */
+  isLeftToList(): boolean;
+}
+
+/** `holdLock` renews the lock when it must be, and answers false once another sweep has it. */
+export function createPace(meter: Meter, limit: Share, holdLock: () => Promise<boolean>, time: Time): Pace {
   const budget = budgetOf(meter, limit);
   let refusal: string | null = null;
   return {
@@ -34,12 +41,13 @@ export function createPace(meter: Meter, limit: Share, holdLock: () => Promise<b
     get pages() {
       return Math.max(1, Math.floor(budget.fetchesLeft() / 2));
     },
+    mayList: () => time.isLeftToList(),
     affords: (cost) => budget.allows(cost),
     async stop(cost) {
       if (refusal !== null) return "provider_refused";
       if (!budget.allows(cost)) return "budget";
       if (!(await holdLock())) return "lock_lost";
-      return hasTime() ? null : "time";
+      return time.isLeft() ? null : "time";
     },
     refuse(failure) {
       refusal ??= failure;

@@ -7,22 +7,26 @@ import { expire, settle } from "./due-rows.ts";
 import { endResources, findEnded } from "./ended-resources.ts";
 import { isPassDue, reconcile } from "./inventory.ts";
 import { lookForOrphans } from "./orphans.ts";
-import { createPace } from "./pace.ts";
+import { createPace, type Time } from "./pace.ts";
 import { reapBlind } from "./reap-blind.ts";
 import { reap } from "./reap.ts";
 import type { PhaseReport, SweepOrder, SweepReport } from "./report.ts";
 
 /**
- * What each phase leaves to those after it at least; what it does not use itself passes on too. And how long after the sweep's start
- * it begins nothing more: one call may hang for half a minute, and the next tick is to find the lock free.
+ * What each phase leaves to those after it at least; what it does not use itself passes on too. And how long it may
+ * take, though the sweep has taken its time by then: that one list is slow must not keep what it shows alive.
  */
 const LEFT_BY = {
-  expire: { fetches: 8, statements: 22, endsMs: 25_000 },
-  reap: { fetches: 4, statements: 16, endsMs: 32_000 },
-  settle: { fetches: 2, statements: 1, endsMs: 38_000 },
-  reconcile: { fetches: 2, statements: 5, endsMs: 42_000 },
-  orphans: { fetches: 0, statements: 0, endsMs: 45_000 },
+  expire: { fetches: 8, statements: 22, ownMs: 45_000 },
+  reap: { fetches: 4, statements: 16, ownMs: 35_000 },
+  settle: { fetches: 2, statements: 1, ownMs: 0 },
+  reconcile: { fetches: 2, statements: 5, ownMs: 0 },
+  orphans: { fetches: 0, statements: 0, ownMs: 0 },
 };
+/** After so long a sweep begins nothing more, save what a phase has time of its own for: one call may hang for half a minute. */
+const SWEEP_MS = 45_000;
+/** A list that takes longer ends with what it has shown. */
+const LIST_MS = 20_000;
 const PHASES = ["expire", "reap", "settle", "reconcile", "orphans"] as const;
 /** A tick's time that lies so far ahead of the clock is wrong: all that lives would seem to be at its end. */
 const MOST_AHEAD_MS = 5 * 60_000;
@@ -54,8 +58,7 @@ export async function runPhases(
       fetches: limit.fetches - left.fetches - (name === "settle" ? forPass : 0),
       statements: limit.statements - CLOSING_STATEMENTS - left.statements,
     };
-    const hasTime = () => wallNow() - startedAt < left.endsMs;
-    return { ...shared, pace: createPace(meter, share, holdLock, hasTime), items: [] };
+    return { ...shared, pace: createPace(meter, share, holdLock, timeOf(wallNow, startedAt, left.ownMs)), items: [] };
   };
   // What nobody uses is found before machines die, so that what they used goes with a later sweep, and a dry run can foretell it.
   const ended = await orRefusal(findEnded(shared));
@@ -68,6 +71,15 @@ export async function runPhases(
   return reportOf(context, order, startedAt, [expired, reaped, settled, reconciled, orphans]);
 }
 
+/** The time of a phase that begins now. */
+function timeOf(wallNow: () => number, startedAt: number, ownMs: number): Time {
+  const beganAt = wallNow();
+  return {
+    isLeft: () => wallNow() - startedAt < SWEEP_MS || wallNow() - beganAt < ownMs,
+    isLeftToList: () => wallNow() - beganAt < LIST_MS,
+  };
+}
+
 /** D1 refuses: no lock, no rows, no report row. */
 export async function runBlind(
   context: SweepContext,
@@ -78,8 +90,7 @@ export async function runBlind(
   const { meter, plan, driver, rules, now, wallNow } = context;
   const ahead = aheadOfTime(context);
   if (ahead !== null) return reportOf(context, order, startedAt, untried(ahead));
-  const hasTime = () => wallNow() - startedAt < LEFT_BY.orphans.endsMs;
-  const pace = createPace(meter, limitOf(plan, order), async () => true, hasTime);
+  const pace = createPace(meter, limitOf(plan, order), async () => true, timeOf(wallNow, startedAt, SWEEP_MS));
   const reaped = await isolated("reap", { driver, rules, now, pace, items: [] }, (opened) => reapUnder(cause, opened));
   const phases = untried(cause.hint).map((phase) => (phase.phase === "reap" ? reaped : phase));
   return reportOf(context, order, startedAt, phases);

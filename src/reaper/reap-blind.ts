@@ -24,7 +24,7 @@ export async function reapBlind({
   items,
 }: Pick<PhaseContext, "driver" | "rules" | "now" | "pace" | "items">): Promise<string | null> {
   const at = now();
-  const options = { olderThan: at - YOUNGEST_MS, enough: pace.listed, maxPages: pace.pages };
+  const options = { olderThan: at - YOUNGEST_MS, enough: pace.listed, maxPages: pace.pages, goOn: pace.mayList };
   const { machines, failure } = await listOld(driver, rules, options);
   for (const machine of machines) {
     if (decideBlind(machine, at, rules).act !== "destroy") continue;

@@ -18,7 +18,7 @@ import { hasNews, reportJson, reportOutcome, type SweepOrder, type SweepReport }
 /** How long the lock holds without a sign of life. */
 const LOCK_MS = 90_000;
 /** A sweep that goes on for longer than this shows one. */
-const RENEW_AFTER_MS = 30_000;
+const RENEW_AFTER_MS = 5_000;
 const REPORT_EVERY_MS = 3_600_000;
 
 /**

@@ -9,6 +9,10 @@ export const LIVE_RESOURCE = "phase IN ('requested', 'active', 'deleting')";
 /** Nobody is trying, nothing backs off; `?1` is now. A day is longer than any back-off, so a later mark is a clock's mistake. */
 export const FREE = "(next_try_at IS NULL OR next_try_at <= ?1 OR next_try_at > ?1 + 86400000)";
 
+/** Closed only because nobody saw the machine. */
+export const ENDED_FOR_ABSENCE =
+  "phase IN ('destroyed', 'failed') AND reason IN ('lost', 'never_seen', 'gone') AND destroy_requested_at IS NULL";
+
 /** Rows with something under way. As the index `machines_unsettled` has it. */
 export const UNSETTLED = `(phase IN ('requested', 'destroying')
   OR (phase = 'active' AND (status = 'creating' OR label_expires_at IS NOT expires_at OR attachments IS NOT NULL)))`;

@@ -30,10 +30,12 @@ const inventoryPass = z.object({
   absent: z.int(),
   foreign: z.int(),
   failures: z.int(),
+  isFlawed: z.boolean().catch(false),
 });
 const reconcile = z.object({
   pass: inventoryPass.nullable(),
   lastAt: z.int(),
+  isFlawed: z.boolean().catch(false),
   doubts: z.object({ inventory_untrusted: z.boolean(), other_credential: z.boolean() }),
 });
 
@@ -67,6 +69,8 @@ export interface ReconcileMemory {
   pass: InventoryPass | null;
   /** When the last whole pass began. */
   readonly lastAt: number;
+  /** Whether it left something out. */
+  readonly isFlawed: boolean;
   /** What it left in doubt. */
   readonly doubts: Readonly<Record<Doubt, boolean>>;
 }
@@ -92,6 +96,8 @@ export interface InventoryPass {
   foreign: number;
   /** How often it has failed at the place where it is. */
   failures: number;
+  /** Whether it has left something out, or was shown something that cannot be believed. */
+  isFlawed: boolean;
 }
 
 /** A lock that was taken. */
@@ -104,6 +110,7 @@ interface Held {
 const freshMemory = (): ReconcileMemory => ({
   pass: null,
   lastAt: 0,
+  isFlawed: false,
   doubts: { inventory_untrusted: false, other_credential: false },
 });
 /** By the holder whose number this is; `?1` is the fence. */

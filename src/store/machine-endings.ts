@@ -1,8 +1,10 @@
 import * as z from "zod";
 import type { Attachments, MachineRow } from "../machine/machine.ts";
 import type { RowReason } from "../machine/reason.ts";
-import { LIVE_MACHINE } from "./conditions.ts";
+import { ENDED_FOR_ABSENCE, LIVE_MACHINE } from "./conditions.ts";
+import { sql, type Statement } from "./db.ts";
 import { eventsOfEndings } from "./events.ts";
+import { whereOf, type MachineFilter } from "./machine-filter.ts";
 import { machineRow } from "./machine-row.ts";
 import { parseRows } from "./rows.ts";
 import { change, query } from "./statements.ts";
@@ -85,6 +87,11 @@ export function createMachineEndings(db: Db) {
     return parseRows(machineRow, rows ?? []);
   }
 
+  async function forbid({ text, params }: Statement, now: number): Promise<void> {
+    const where = `${ENDED_FOR_ABSENCE} AND ${text}`;
+    await db.write(change({ head: "UPDATE machines SET destroy_requested_at = ?", where }, now, ...params));
+  }
+
   return {
     /**
      * Ends rows for good, with the event that tells of each: `destroyed` is proven gone, `disowned` is no longer the one that was
@@ -105,6 +112,13 @@ export function createMachineEndings(db: Db) {
 
     /** The same of many; answers the rows that took it. */
     requestDestroyAll,
+
+    /** The owner's word that a row that was closed only because nobody saw its machine is not to be opened again. */
+    forbidReturn: (uid: string, now: number): Promise<void> => forbid(sql("uid = ?", uid), now),
+
+    /** The same of every row that a filter means, whatever statuses it names. */
+    forbidReturns: (filter: MachineFilter, now: number): Promise<void> =>
+      forbid(whereOf({ ...filter, statuses: ["destroyed"] }), now),
 
     /**
      * Claims machines for destruction, writing down why; the lease ends with it. Guarded by being live, and by the lease as it

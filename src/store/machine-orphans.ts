@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { toMicroEur } from "../machine/money.ts";
-import { LIVE_MACHINE } from "./conditions.ts";
+import { ENDED_FOR_ABSENCE, LIVE_MACHINE } from "./conditions.ts";
 import { parseRows } from "./rows.ts";
 import { change, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -41,12 +41,12 @@ export function createMachineOrphans(db: Db) {
     async reviveRows(found: readonly OrphanMachine[], now: number): Promise<ReadonlySet<string>> {
       if (found.length === 0) return new Set();
       const columns = JSON.stringify(found.map(columnsOf));
-      const where = `uid = found.value ->> 'label_uid' AND phase IN ('destroyed', 'failed') AND reason IN ('lost', 'never_seen', 'gone')
-        AND destroy_requested_at IS NULL AND NOT ${GIVEN_UP} AND NOT EXISTS (SELECT 1 FROM machines AS other
+      const where = `uid = found.value ->> 'label_uid' AND ${ENDED_FOR_ABSENCE} AND NOT ${GIVEN_UP} AND NOT EXISTS (SELECT 1 FROM machines AS other
           WHERE other.owner = machines.owner AND other.name = machines.name AND other.${LIVE_MACHINE})`;
       const revived = change(
         {
-          head: `UPDATE machines SET phase = 'active', reason = NULL, destroyed_at = NULL, delete_accepted_at = NULL, attempts = 0,
+          // Two of them may have had one name: the other one gets a row of its own.
+          head: `UPDATE OR IGNORE machines SET phase = 'active', reason = NULL, destroyed_at = NULL, delete_accepted_at = NULL, attempts = 0,
               next_try_at = NULL, last_error = NULL, missing_since = NULL, mismatched_since = NULL, attachments = NULL,
               observed_at = ?2, looked_at = ?2, ${REVIVED.map((column) => `${column} = found.value ->> '${column}'`).join(", ")}
             FROM json_each(?1) AS found`,

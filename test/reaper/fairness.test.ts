@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { between } from "../behind.ts";
-import { BODY, createMayfly, HOUR, MINUTE, NOW, OURS, SECOND, type Mayfly, servers } from "../mayfly.ts";
+import { BODY, createMayfly, HOUR, MINUTE, minutes, NOW, OURS, SECOND, type Mayfly, servers } from "../mayfly.ts";
 
 const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString();
 const FREE = { fetches: 40, statements: 40 };
@@ -169,6 +169,19 @@ it("deletes come before proofs: of sixty that are due all die with the sixty-fou
   expect(servers(mayfly)).toEqual([]);
   // And the refusal ends what would meet it again: each phase finds out by one call, and makes no second one.
   expect(report?.fetches).toBeLessThanOrEqual(64 + 5);
+});
+
+it("an inventory whose rows can never be looked up makes health red, though its pages can be read", async () => {
+  const mayfly = createMayfly();
+  await mayfly.send("PUT", "/v1/machines/box", { ...BODY, ttl: "20h" });
+  await minutes(mayfly, 2);
+  between(mayfly, async (request, real) =>
+    request.url.includes("mayfly-uid")
+      ? Response.json({ error: { code: "unavailable" } }, { status: 503 })
+      : real(request),
+  );
+  await minutes(mayfly, 120);
+  expect((await mayfly.send("GET", "/healthz")).text).toContain("the inventory is not read");
 });
 
 it("a settle and an inventory pass that are overdue for three of their intervals make health red, whatever keeps them", async () => {

@@ -181,6 +181,65 @@ describe("a machine without a row", () => {
       expect(await live(mayfly)).toMatchObject([{ id, name: "box" }]);
     });
 
+    it.each([
+      ["DELETE of its name", "DELETE", "/v1/machines/box"],
+      ["DELETE of its labels", "DELETE", "/v1/machines?label_selector=team%3Dred"],
+      ["tear-down", "POST", "/v1/teardown"],
+    ])("dies where its owner's word came after its row was closed: %s", async (_, method, path) => {
+      const mayfly = createMayfly();
+      await put(mayfly, "box", { labels: { team: "red" } });
+      await minutes(mayfly, 2);
+      const [server] = servers(mayfly);
+      await deleteBehind(mayfly, String(server?.id));
+      await minutes(mayfly, 33);
+      expect(await live(mayfly)).toEqual([]);
+      expect((await mayfly.send(method, path)).status).toBeLessThan(300);
+      const { name = "", created = "", labels = {} } = server ?? {};
+      mayfly.simulator.addServer({ name, created, labels: labels ?? {} });
+      await minutes(mayfly, 20);
+      expect(servers(mayfly)).toEqual([]);
+    });
+
+    it("beside another one of its name, both lost: one has the name again, the other a row of its own, and the pass goes on", async () => {
+      const mayfly = createMayfly();
+      const seen = [];
+      for (let round = 0; round < 2; round++) {
+        await put(mayfly, "box");
+        await minutes(mayfly, 2);
+        const [server] = servers(mayfly);
+        seen.push(server);
+        await deleteBehind(mayfly, String(server?.id));
+        await minutes(mayfly, 35);
+      }
+      for (const [number, server] of seen.entries())
+        mayfly.simulator.addServer({
+          name: `renamed${number}`,
+          created: server?.created ?? "",
+          labels: server?.labels ?? {},
+        });
+      await minutes(mayfly, 40);
+      const both = await live(mayfly);
+      expect(both).toHaveLength(2);
+      expect(both.filter(({ name }) => name === "box")).toHaveLength(1);
+    });
+
+    it("under a uid of its own is had by its name again once that is free, and is not said to be going", async () => {
+      const { mayfly, uid } = await givenUp("20h");
+      const name = (await mayfly.store.machines.byUid(uid))?.providerName ?? "";
+      const { id } = mayfly.simulator.addServer({
+        ...lostRow("box", uid, { "mayfly-owner": "admin", "mayfly-expires": seconds(NOW + 19 * HOUR) }, 0),
+        name,
+      });
+      // Another row has the name while the machine is found again.
+      mayfly.simulator.fault({ method: "GET", path: "^/v1/servers$", status: 503, times: 1 });
+      mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", status: 503, times: 1 });
+      await put(mayfly, "box");
+      await minutes(mayfly, 50);
+      const again = await put(mayfly, "box", { ttl: "5h" });
+      expect(again.text).not.toContain("still being destroyed");
+      expect(servers(mayfly).map((one) => one.id)).toEqual([id]);
+    });
+
     it("has a row of its own where its name is another's by now, and both live to their ends", async () => {
       const { mayfly, id, uid } = await givenUp();
       mayfly.simulator.addServer(lostRow("box", uid, { "mayfly-owner": "admin" }, 0));

@@ -96,6 +96,10 @@ const CALLS: Calls = {
     fail: writes(({ endings }) => endings.fail([{ uid: "requested", reason: "capacity" }], NOW)),
     requestDestroy: writes(({ endings }) => endings.requestDestroy("active", NOW, "request")),
     requestDestroyAll: writes(({ endings }) => endings.requestDestroyAll(["active"], NOW, "request")),
+    forbidReturn: writes(({ endings }) => endings.forbidReturn("lost", NOW)),
+    forbidReturns: writes(({ endings }) =>
+      endings.forbidReturns({ owner: null, statuses: [], labels: [], page: 1, perPage: 9 }, NOW),
+    ),
     claimDestroy: writes(({ endings }) =>
       endings.claimDestroy([{ uid: "active", reason: "expired", expiresAt: END }], NOW),
     ),

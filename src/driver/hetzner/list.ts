@@ -105,7 +105,7 @@ export async function listServers(
   call: Client,
   read: (server: Server) => Machine,
   selector: Selector,
-  { olderThan, enough = Infinity, maxPages = Infinity }: ListOptions = {},
+  { olderThan, enough = Infinity, maxPages = Infinity, goOn = () => true }: ListOptions = {},
 ): Promise<readonly Machine[]> {
   const isById = olderThan === undefined;
   // Those of one moment in one order, or a page may show again what the one before has shown.
@@ -129,6 +129,8 @@ export async function listServers(
       if (isPast || (isEnough && olderThan !== undefined)) break;
       const next = pages.next();
       if (next === null) break;
+      if (!goOn())
+        throw new DriverError("unexpected", `the provider's list took too long: it was read to page ${page}`);
       if (isEnough) throw new DriverError("unexpected", `the provider lists more than the ${enough} that can be meant`);
       page = next;
     }

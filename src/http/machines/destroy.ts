@@ -62,13 +62,12 @@ export function destroyRoutes(app: OpenAPIHono<AppEnv>): void {
       throw noSuchMachine();
     }
     c.set("machine", idOf(found.uid));
-    if (!isLive(found)) return c.json({ machine: toJson(found, scope.now()) }, 200);
 
     const work = releaseMachine(scope, found, outcome === "failure");
     keepAlive(c, work);
     const { row, isKept } = unwrap(await work);
     const machine = toJson(row, scope.now());
-    const isGone = row.status === "destroyed";
+    const isGone = !isLive(row);
     c.set("outcome", isKept ? "kept" : isGone ? "destroyed" : "deleting");
     if (isKept) return c.json({ machine, kept_until: machine.expires_at }, 200);
     return c.json({ machine }, isGone ? 200 : 202);
