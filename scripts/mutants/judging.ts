@@ -210,6 +210,15 @@ export const JUDGING: readonly Mutant[] = [
     caughtBy: ["test/reaper/inventory.test.ts"],
   },
   {
+    name: "reappears under an old end",
+    broken: "what is seen again ends by its label, though its row knew a renewal that had not come there",
+    promise: "I4",
+    file: "src/machine/lease.ts",
+    find: "return Math.max(told, Math.min(row.expiresAt, promisedMax(machine.labels, created, rules)));",
+    replace: "return told;",
+    caughtBy: ["test/reaper/inventory.test.ts"],
+  },
+  {
     name: "deleted unread",
     broken: "a delete does not compare the machine that was read with the one that was meant",
     promise: "I2",

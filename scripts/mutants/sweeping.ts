@@ -183,6 +183,16 @@ export const SWEEPING: readonly Mutant[] = [
     caughtBy: ["test/reaper/labels.test.ts"],
   },
   {
+    name: "failed deletions wait for the rate limit",
+    broken:
+      "below the reserve that is for deletes, nobody repeats a deletion that the provider agreed to and did not carry out",
+    promise: "I1",
+    file: "src/reaper/due-rows.ts",
+    find: "await settleRows(context, await work.unproven(context.now(), BATCH));",
+    replace: "await settleRows(context, []);",
+    caughtBy: ["test/reaper/labels.test.ts"],
+  },
+  {
     name: "labels eat the reserve",
     broken: "below the reserve that is for deletes, every label that is behind is written at every tick",
     promise: "I1",
