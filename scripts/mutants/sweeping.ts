@@ -188,7 +188,7 @@ export const SWEEPING: readonly Mutant[] = [
       "below the reserve that is for deletes, nobody repeats a deletion that the provider agreed to and did not carry out",
     promise: "I1",
     file: "src/reaper/due-rows.ts",
-    find: "await settleRows(context, await work.unproven(context.now(), BATCH));",
+    find: "await settleRows(context, await store.work.unproven(now(), BATCH));",
     replace: "await settleRows(context, []);",
     caughtBy: ["test/reaper/labels.test.ts"],
   },

@@ -29,6 +29,7 @@ export function checkFirewall(
   if (rules.length > MOST_RULES) return invalid("rules", `must be at most ${MOST_RULES}`);
   if (rules.length === 0 && !denyAll)
     return invalid("rules", "must not be empty, unless deny_all says that nothing may come in");
+  if (rules.length > 0 && denyAll) return invalid("deny_all", "goes without rules: it says that nothing may come in");
   for (const [index, rule] of rules.entries()) {
     const problem = problemOf(rule);
     if (problem !== null) return invalid(`rules.${index}.${problem.field}`, problem.rule);

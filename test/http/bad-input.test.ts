@@ -93,6 +93,11 @@ describe("a body that cannot be used", () => {
     ["a key that its owner has not", { ...BODY, ssh_keys: ["mine"] }, "ssh_keys.0"],
     ["eleven keys", { ...BODY, ssh_keys: Array.from({ length: 11 }, () => "a") }, "ssh_keys"],
     ["a firewall without a rule", { ...BODY, firewalls: [{ rules: [] }] }, "firewalls.0.rules"],
+    [
+      "a firewall with rules that is to let nothing in",
+      { ...BODY, firewalls: [{ rules: [ICMP], deny_all: true }] },
+      "firewalls.0.deny_all",
+    ],
     ["a port as a number", { ...BODY, firewalls: [{ rules: [{ ...ICMP, port: 22 }] }] }, "firewalls.0.rules.0.port"],
     [
       "a misspelt field of a rule",
