@@ -205,7 +205,7 @@ export const JUDGING: readonly Mutant[] = [
     broken: "a machine whose row was closed only because nobody saw it is destroyed when it is seen again",
     promise: "I4",
     file: "src/machine/decide.ts",
-    find: "if (isEndedForAbsence(row)) return judgeReappeared(row, machine, isInventory, now, rules);",
+    find: "if (isEndedForAbsence(row)) return judgeReappeared(row, { machine, isInventory }, now, rules);",
     replace: 'if (isEndedForAbsence(row)) return destroy("late_landing");',
     caughtBy: ["test/reaper/inventory.test.ts"],
   },

@@ -48,7 +48,7 @@ function judge(row: MachineRow | null, { machine, isInventory }: Present, now: n
       : alert("identity_mismatch");
   if (!ours) return keep("foreign");
   if (row === null || row.phase === "disowned") return judgeRowless(machine, isInventory, now, rules);
-  if (isEndedForAbsence(row)) return judgeReappeared(row, machine, isInventory, now, rules);
+  if (isEndedForAbsence(row)) return judgeReappeared(row, { machine, isInventory }, now, rules);
   if (known === null) return destroy("late_landing");
   if (isInventory && known.providerId !== null && known.providerId !== machine.providerId)
     return { ...alert("duplicate"), act: "adopt" };
@@ -86,7 +86,12 @@ function judgeRowless(machine: Machine, isInventory: boolean, now: number, rules
 }
 
 /** Nobody has ended it but that it was not seen: its labels and that row say what was promised. */
-function judgeReappeared(row: MachineRow, machine: Machine, isInventory: boolean, now: number, rules: Rules): Verdict {
+function judgeReappeared(
+  row: MachineRow,
+  { machine, isInventory }: Pick<Present, "machine" | "isInventory">,
+  now: number,
+  rules: Rules,
+): Verdict {
   const created = creationTime(machine, now);
   const end = created === null ? null : promisedEnd(row, machine, created, rules);
   if (end === null) return judgeRowless(machine, isInventory, now, rules);
