@@ -1,5 +1,5 @@
 import { creationTime, labelTime } from "../machine/age.ts";
-import { promisedEnd, promisedMax } from "../machine/lease.ts";
+import { promiseOf } from "../machine/lease.ts";
 import type { Rules } from "../machine/rules.ts";
 import { isReservedKey, LABEL, uidIn } from "../machine/labels.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
@@ -27,9 +27,8 @@ export function orphanOf(
   const owner = labels[LABEL.owner] ?? "";
   const name = labels[LABEL.name] ?? "";
   const created = creationTime(machine, now) ?? now;
-  const maxUntil = promisedMax(labels, created, rules);
   const told = labelTime(labels, LABEL.expires);
-  const end = promisedEnd(known, machine, created, rules);
+  const { end, most: maxUntil } = promiseOf(known, machine, created, rules);
   const rowUid = isOwn ? uid : newUid();
   return {
     uid: rowUid,

@@ -1,7 +1,7 @@
 import { creationTime } from "./age.ts";
 import { isWithout } from "./attachment.ts";
 import { uidIn } from "./labels.ts";
-import { endOf, isAtItsBeginning, isLaunchOver, labelEnd, promisedEnd } from "./lease.ts";
+import { endOf, isAtItsBeginning, isLaunchOver, labelEnd, promiseOf } from "./lease.ts";
 import { isEndedForAbsence, isLive, type Machine, type MachineRow } from "./machine.ts";
 import { isOurs, isSame } from "./ownership.ts";
 import { isEarlyDeath, type Reason } from "./reason.ts";
@@ -93,7 +93,7 @@ function judgeReappeared(
   rules: Rules,
 ): Verdict {
   const created = creationTime(machine, now);
-  const end = created === null ? null : promisedEnd(row, machine, created, rules);
+  const end = created === null ? null : promiseOf(row, machine, created, rules).end;
   if (end === null) return judgeRowless(machine, isInventory, now, rules);
   return now >= end ? destroy("expired") : { ...keep("reappeared"), act: isInventory ? "adopt" : "keep" };
 }

@@ -37,13 +37,19 @@ export function labelEnd(machine: Machine, created: number, rules: Rules): numbe
 }
 
 /**
- * The end of a machine that has no live row: its label's, or the later one of a row that was closed only because nobody saw it, whose
- * last renewal may not have come to the label. Null where the label tells none.
+ * What a machine that has no live row was promised: its end by its label, null where that tells none, and the most that it may come to.
+ * A row that was closed only because nobody saw it still counts as if it lived: its last renewal may not have come to the label.
  */
-export function promisedEnd(row: MachineRow | null, machine: Machine, created: number, rules: Rules): number | null {
-  const told = labelEnd(machine, created, rules);
-  if (told === null || row === null || !isEndedForAbsence(row)) return told;
-  return Math.max(told, Math.min(row.expiresAt, promisedMax(machine.labels, created, rules)));
+export function promiseOf(
+  row: MachineRow | null,
+  machine: Machine,
+  created: number,
+  rules: Rules,
+): { readonly end: number | null; readonly most: number } {
+  const told = labelTime(machine.labels, LABEL.expires);
+  const isKnown = row !== null && isEndedForAbsence(row);
+  const most = isKnown ? row.maxUntil : promisedMax(machine.labels, created, rules);
+  return { end: told === null ? null : Math.min(Math.max(told, isKnown ? row.expiresAt : 0), most), most };
 }
 
 /** What a machine without a row was promised at most: its label, if that can be believed, else `MAX_AGE`. */

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import text from "../../docs/decide.md?raw";
-import { creationTime } from "../../src/machine/age.ts";
+import { creationTime, labelTime } from "../../src/machine/age.ts";
 import { decide } from "../../src/machine/decide.ts";
-import { uidIn } from "../../src/machine/labels.ts";
-import { endOf, labelEnd, promisedMax } from "../../src/machine/lease.ts";
+import { LABEL, uidIn } from "../../src/machine/labels.ts";
+import { endOf, labelEnd } from "../../src/machine/lease.ts";
 import { isLive, type Machine, type MachineRow } from "../../src/machine/machine.ts";
 import { isOurs, isSame } from "../../src/machine/ownership.ts";
 import { machineIn, type Sighting } from "../../src/machine/sighting.ts";
@@ -65,10 +65,9 @@ const isForAbsence = ({ phase, reason, destroyRequestedAt }: MachineRow): boolea
   destroyRequestedAt === null;
 const promisedEndOf = ({ row, sighting, now }: Situation): number | null => {
   const machine = machineIn(sighting);
-  const created = machine && creationTime(machine, now);
-  const told = machine && created !== null ? labelEnd(machine, created, RULES) : null;
-  if (!machine || created === null || told === null || row === null) return null;
-  return Math.max(told, Math.min(row.expiresAt, promisedMax(machine.labels, created, RULES)));
+  const told = machine && labelTime(machine.labels, LABEL.expires);
+  if (!machine || creationTime(machine, now) === null || told === null || row === null) return null;
+  return Math.min(Math.max(told, row.expiresAt), row.maxUntil);
 };
 const ROW: Readonly<Record<string, Test>> = {
   any: () => true,

@@ -34,8 +34,13 @@ export function openPeople(
   return {
     makeByHand(): void {
       // One with a name and an age that would tempt a careless reaper.
-      const labels =
-        handMade.length % 2 === 0 ? {} : { [LABEL.managed]: "true", [LABEL.installation]: "somebody-elses" };
+      const theirs = {
+        [LABEL.managed]: "true",
+        [LABEL.installation]: "somebody-elses",
+        [LABEL.owner]: "tok.cy",
+        [LABEL.name]: `by-hand-${handMade.length}`,
+      };
+      const labels = handMade.length % 2 === 0 ? {} : theirs;
       const { id } = simulator.addServer({
         name: `by-hand-${handMade.length}`,
         created: "2026-01-01T00:00:00Z",

@@ -70,6 +70,9 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
       const uid = uidOf(server);
       books.told.set(uid, Math.min(books.told.get(uid) ?? Infinity, labelEnd(server)));
     }
+    // Of what is still to land the row alone knew a renewal.
+    const there = new Set(ourServers().map(uidOf));
+    for (const uid of books.told.keys()) if (!there.has(uid)) books.told.delete(uid);
     books.lengthened.clear();
     strike(books, "d1_changed", clock.now);
   }
