@@ -18,6 +18,30 @@ export function between(mayfly: Mayfly, change: (request: Request, real: Ask) =>
   return real;
 }
 
+/** All that the provider's rate limit has left, from here on. */
+export function leave(mayfly: Mayfly, remaining: number): void {
+  between(mayfly, async (request, real) => {
+    const answer = await real(request);
+    answer.headers.set("RateLimit-Remaining", String(remaining));
+    return answer;
+  });
+}
+
+/** Makes calls to the provider take that long on the one clock, each or those that are named; each is counted and told. */
+export function slow(
+  mayfly: Mayfly,
+  milliseconds: number,
+  onCall: (call: number) => unknown = () => {},
+  isSlow: (request: Request) => boolean = () => true,
+): void {
+  let calls = 0;
+  between(mayfly, async (request, real) => {
+    if (isSlow(request)) mayfly.advance(milliseconds);
+    await onCall(++calls);
+    return real(request);
+  });
+}
+
 /** How many servers, firewalls, networks and SSH keys the provider holds. */
 export function held(mayfly: Mayfly): number[] {
   const { firewalls, networks, ssh_keys } = mayfly.simulator.state();

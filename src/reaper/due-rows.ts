@@ -52,7 +52,8 @@ export async function settle(context: PhaseContext): Promise<string | null> {
   const { store, capabilities, memory, now } = context;
   if (capabilities.hasHeadroom?.() === false) {
     const { failure } = await settleRows(context, await store.work.unproven(now(), BATCH));
-    return failure ?? settleLabels(context);
+    if (failure === null) await settleLabels(context);
+    return failure;
   }
   const { isDone, failure } = await settleRows(context, await store.work.unsettled(now(), BATCH));
   if (isDone) memory.settledAt = now();

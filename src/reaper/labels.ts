@@ -1,6 +1,6 @@
 import { tellLabel } from "../lifecycle/renew.ts";
-import { PLANS } from "./budget.ts";
 import type { MachineRow } from "../machine/machine.ts";
+import { PLANS } from "./budget.ts";
 import type { PhaseContext } from "./context.ts";
 import { BATCH } from "./look.ts";
 import { itemOf } from "./report.ts";
@@ -16,7 +16,7 @@ const EVERY_MS = 5 * 60_000;
  * early if D1 is lost, so some are written all the same: one machine's once in five minutes, for a tenth of a sweep's calls. All other
  * work but deletions waits, and is told.
  */
-export async function settleLabels(context: PhaseContext): Promise<string | null> {
+export async function settleLabels(context: PhaseContext): Promise<void> {
   const { store, plan, pace, items } = context;
   const now = context.now();
   const most = Math.floor((PLANS[plan].fetches * SHARE) / LABEL_CALLS);
@@ -36,5 +36,4 @@ export async function settleLabels(context: PhaseContext): Promise<string | null
   const isWaiting = ({ uid, deleteAcceptedAt }: MachineRow) => !tried.has(uid) && deleteAcceptedAt === null;
   const waiting = (await store.work.unsettled(now, BATCH)).filter(isWaiting);
   items.push(...waiting.map((row) => itemOf(row, "remaining", "rate_limit")));
-  return null;
 }

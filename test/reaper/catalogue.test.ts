@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { between } from "../behind.ts";
+import { leave } from "../behind.ts";
 import { createMayfly, HOUR, MINUTE, minutes, refusing, type Mayfly } from "../mayfly.ts";
 
 const asked = (mayfly: Mayfly) =>
@@ -66,11 +66,7 @@ describe("the sweep", () => {
     const mayfly = createMayfly();
     await mayfly.tick();
     const before = asked(mayfly);
-    between(mayfly, async (request, real) => {
-      const answer = await real(request);
-      answer.headers.set("RateLimit-Remaining", "1");
-      return answer;
-    });
+    leave(mayfly, 1);
     await hourly(mayfly);
     await mayfly.tick();
     expect(asked(mayfly)).toBe(before);

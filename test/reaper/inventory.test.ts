@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { behind } from "../behind.ts";
+import { behind, leave } from "../behind.ts";
 import { createMayfly, HOUR, machineIn, minutes, MINUTE, NOW, servers, type Mayfly } from "../mayfly.ts";
 import { ago, live, lostRow, put, reconciled, seconds, UID } from "./lost-rows.ts";
 
@@ -516,20 +516,11 @@ it("what is left of the provider's rate limit is for deletes: everything else wa
   const mayfly = createMayfly();
   await put(mayfly, "due", { ttl: "5m" });
   mayfly.simulator.addServer(lostRow("rowless", UID));
-  const real = mayfly.simulator.fetch.bind(mayfly.simulator);
-  const shortOf = (remaining: string) =>
-    Object.assign(mayfly.simulator, {
-      fetch: async (request: Request) => {
-        const answer = await real(request);
-        answer.headers.set("RateLimit-Remaining", remaining);
-        return answer;
-      },
-    });
-  shortOf("100");
+  leave(mayfly, 100);
   await minutes(mayfly, 40);
   expect(names(mayfly)).toEqual(["rowless-abcdefghijklm"]);
   expect(await live(mayfly)).toEqual([]);
-  shortOf("3000");
+  leave(mayfly, 3000);
   await minutes(mayfly, 2);
   expect(await live(mayfly)).toMatchObject([{ name: "rowless" }]);
 });

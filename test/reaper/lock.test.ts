@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { slow } from "../behind.ts";
 import {
   LOCAL,
   BODY,
@@ -16,18 +17,6 @@ import {
 } from "../mayfly.ts";
 
 const put = (mayfly: Mayfly, name: string) => mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ttl: "60s" });
-
-/** Makes every call to the provider take that long on the one clock. */
-function slow(mayfly: Mayfly, milliseconds: number, onCall: (call: number) => unknown = () => {}) {
-  const { simulator } = mayfly;
-  const fetch = simulator.fetch.bind(simulator);
-  let calls = 0;
-  simulator.fetch = async (request) => {
-    mayfly.advance(milliseconds);
-    await onCall(++calls);
-    return fetch(request);
-  };
-}
 
 describe("the lock", () => {
   it("P77: is renewed by a sweep that takes long, so that no other starts beside it", async () => {

@@ -1,16 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { between } from "../behind.ts";
+import { slow } from "../behind.ts";
 import { BODY, createMayfly, HOUR, minutes, NOW, OURS, SECOND, servers, type Mayfly } from "../mayfly.ts";
 
-/** Makes every list of servers, or every call, take so long. */
-function slow(mayfly: Mayfly, milliseconds: number, which: "lists" | "calls", onCall: () => unknown = () => {}): void {
-  between(mayfly, async (request, real) => {
-    const isList = request.method === "GET" && new URL(request.url).pathname === "/v1/servers";
-    if (isList || which === "calls") mayfly.advance(milliseconds);
-    await onCall();
-    return real(request);
-  });
-}
+const isList = ({ method, url }: Request): boolean => method === "GET" && new URL(url).pathname === "/v1/servers";
 
 function addOverdue(mayfly: Mayfly, count: number): void {
   const created = new Date(NOW - 50 * HOUR).toISOString();
@@ -27,7 +19,7 @@ describe("a provider that takes long", () => {
     for (const name of ["one", "two", "three"])
       await mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ttl: "5m" });
     await minutes(mayfly, 5);
-    slow(mayfly, seconds * SECOND, which);
+    slow(mayfly, seconds * SECOND, () => {}, which === "lists" ? isList : () => true);
     await minutes(mayfly, 10);
     expect(servers(mayfly)).toEqual([]);
   });
@@ -35,7 +27,7 @@ describe("a provider that takes long", () => {
   it("over each page of four hundred overdue machines has some of them destroyed in each sweep", async () => {
     const mayfly = createMayfly();
     addOverdue(mayfly, 400);
-    slow(mayfly, 4100, "lists");
+    slow(mayfly, 4100, () => {}, isList);
     let left = 400;
     for (let ticks = 0; ticks < 5; ticks++) {
       await minutes(mayfly, 1);
@@ -48,7 +40,7 @@ describe("a provider that takes long", () => {
     const mayfly = createMayfly();
     addOverdue(mayfly, 400);
     const others: unknown[] = [];
-    slow(mayfly, 25 * SECOND, "calls", async () =>
+    slow(mayfly, 25 * SECOND, async () =>
       others.push(await mayfly.store.lock.acquire("other", mayfly.now(), mayfly.now() + 90 * SECOND)),
     );
     const began = mayfly.now();
