@@ -178,8 +178,8 @@ export const SWEEPING: readonly Mutant[] = [
     broken: "no label follows a renewal while only the reserve of the provider's rate limit is left",
     promise: "I4",
     file: "src/reaper/due-rows.ts",
-    find: "return failure ?? settleLabels(context);",
-    replace: "return failure;",
+    find: "if (failure === null) await settleLabels(context);",
+    replace: "",
     caughtBy: ["test/reaper/labels.test.ts"],
   },
   {
