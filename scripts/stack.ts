@@ -7,6 +7,7 @@ import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions } from "wrangler";
 import * as z from "zod";
 import { createSimulator, type ApiRequest, type Simulator } from "../test/simulator/simulator.ts";
+import { TEXT_IMPORTS } from "./configuration.ts";
 import { readLogLine } from "./log-lines.ts";
 import { serveSimulator } from "./simulator-server.ts";
 
@@ -94,6 +95,7 @@ async function miniflareOptions(
     conditions: ["workerd", "worker", "browser"],
     mainFields: ["browser", "module", "main"],
     external: ["cloudflare:*"],
+    loader: TEXT_IMPORTS,
     plugins: [withoutLocales],
   });
   const { modulesRules: _refusedByTheConverter, ...worker } = workerOptions;

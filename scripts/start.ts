@@ -1,6 +1,8 @@
 // `npm start`: all of mayfly on this machine, with a tick every ten seconds, until Ctrl-C.
 import { randomBytes } from "node:crypto";
 import { readConfig, SETTINGS, UNSUPPORTED_SETTINGS } from "../src/config.ts";
+import { createDeployments, PART_SETTINGS } from "../src/deployment.ts";
+import { loadConfiguration } from "./configuration.ts";
 import { readLogLine, type SweepLine } from "./log-lines.ts";
 import { startStack, type Stack } from "./stack.ts";
 
@@ -10,7 +12,7 @@ const { env } = process;
 /** What this file decides by itself. */
 const OWN = new Set(["ADMIN_TOKEN", "HCLOUD_TOKEN", "HCLOUD_ENDPOINT"]);
 /** Settings of the Worker that may be given by their names; those that it does not support are refused there, and not here. */
-const GIVEN = [...SETTINGS, ...UNSUPPORTED_SETTINGS].filter((name) => !OWN.has(name));
+const GIVEN = [...SETTINGS, ...PART_SETTINGS, ...UNSUPPORTED_SETTINGS].filter((name) => !OWN.has(name));
 
 /** As for the Worker, an empty one counts as not set. */
 const given = (name: string): string | undefined => env[name] || undefined;
@@ -44,13 +46,15 @@ async function start(): Promise<void> {
     ...(real ? { HCLOUD_ENDPOINT: real.endpoint } : {}),
   };
   // Deployed, a setting that cannot be used is answered by each request; here it can be said at once.
-  const { adminToken } = readConfig({ HCLOUD_ENDPOINT: "http://127.0.0.1/v1", ...settings });
+  const environment = { HCLOUD_ENDPOINT: "http://127.0.0.1/v1", ...settings };
+  const config = readConfig(environment);
+  createDeployments(await loadConfiguration())(environment, config);
   const ports = { port: port("PORT", 8787), simPort: port("SIM_PORT", 8788) };
   console.log("starting the simulator, the Worker and its database …");
   const stack = await startStack({ ...ports, stateDir, settings, onLog: show });
   const cron = env["CRON"] === "off" ? null : setInterval(() => tick(stack), TICK_EVERY_MS);
   stopOnSignal(stack, cron);
-  greet(stack, adminToken, stateDir, cron !== null);
+  greet(stack, config.adminToken, stateDir, cron !== null);
 }
 
 function greet({ url, simulator }: Stack, adminToken: string, stateDir: string, ticks: boolean): void {

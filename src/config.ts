@@ -22,6 +22,8 @@ export interface Config extends SweepConfig {
   readonly defaultTtlMs: number;
   readonly creates: boolean;
   readonly authEpoch: string;
+  /** What tokens of issuers must be made for, where an issuer's entry does not say; null = nothing is set. */
+  readonly oidcAudience: string | null;
 }
 
 const LONGEST_MS = 30 * 86_400_000;
@@ -83,14 +85,15 @@ const schema = z.object({
   DEFAULT_TTL: duration("60s").optional(),
   CREATES: z.enum(["on", "off"], "must be `on` or `off`").default("on"),
   AUTH_EPOCH: z.string("must be text").default("1"),
+  OIDC_AUDIENCE: z.string("must be text").max(255, "must have at most 255 characters").optional(),
 });
 
 /** The names of all settings that are read. */
 export const SETTINGS = Object.keys(schema.shape);
 /** Names that a later version reads. Set here, such a one is no limit, no policy and no secret, and whoever set it must be told. */
 export const UNSUPPORTED_SETTINGS = (
-  "MAX_MACHINES MAX_EUR_PER_MONTH KEEP_HISTORY CURRENCY OIDC_AUDIENCE PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
-  "HEARTBEAT_URL POLICIES PROFILES HOOKS ENDPOINTS ISSUERS RUNNERS GITHUB_WEBHOOK_SECRET"
+  "MAX_MACHINES MAX_EUR_PER_MONTH KEEP_HISTORY CURRENCY PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
+  "HEARTBEAT_URL HOOKS ENDPOINTS RUNNERS GITHUB_WEBHOOK_SECRET"
 ).split(" ");
 
 const LOOPBACK = /^https?:\/\/(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(\/|$)/i;
@@ -112,6 +115,7 @@ export function readConfig(env: unknown): Config {
     defaultTtlMs,
     creates: set.CREATES === "on",
     authEpoch: set.AUTH_EPOCH,
+    oidcAudience: set.OIDC_AUDIENCE ?? null,
   };
 }
 

@@ -2,6 +2,7 @@
  * The composition root: what is real, and the Worker's two ways in. `fetch` serves HTTP; `scheduled` runs one sweep, whose
  * `now` is the tick's own time so that a tick can be played at any time.
  */
+import configuration from "../mayfly.config.ts";
 import { readSweepConfig } from "./config.ts";
 import { createApp } from "./http/app.ts";
 import { hostOf, openInvocation, openSweep, runSweep } from "./invocation.ts";
@@ -19,7 +20,7 @@ const runtime: Runtime = {
   log: consoleLog,
 };
 const openProvider = createProviders();
-const app = createApp(hostOf(runtime, openProvider));
+const app = createApp(hostOf(runtime, openProvider, configuration));
 
 export default {
   fetch: (request, env, ctx) => app.fetch(request, env, ctx),

@@ -1,5 +1,7 @@
 import { sha256Hex } from "./auth/hash.ts";
+import type { KeyCache } from "./auth/settings.ts";
 import { isLocal, readConfig, type Config, type SweepConfig } from "./config.ts";
+import { createDeployments, type Configuration, type Deployment } from "./deployment.ts";
 import type { Host, Scope } from "./http/edge/app-env.ts";
 import type { Context } from "./lifecycle/context.ts";
 import type { createProviders } from "./providers.ts";
@@ -14,6 +16,8 @@ import { openStore, type Store, type StoreMode } from "./store/store.ts";
 export interface Invocation {
   readonly runtime: Runtime;
   readonly meter: Meter;
+  /** `runtime.fetch`, counted. */
+  readonly fetch: Runtime["fetch"];
   readonly openStore: (mode?: StoreMode) => Store;
   /** `isSweep`: of the provider's rate limit a request leaves a reserve to sweeps and deletes. */
   readonly openProvider: (
@@ -35,6 +39,7 @@ export function openInvocation(
   return {
     runtime,
     meter,
+    fetch,
     openStore: (mode) => openStore(db, (count) => (meter.statements += count), mode),
     openProvider: (config, isSweep) => ({
       ...openProvider(config, { now: runtime.now, fetch, isSweep }),
@@ -51,28 +56,60 @@ function fingerprint({ hcloudToken }: SweepConfig): () => Promise<string> {
 }
 
 /** What `http/` runs on: each request is an invocation of its own. */
-export const hostOf = (runtime: Runtime, openProvider: ReturnType<typeof createProviders>): Host => ({
-  now: runtime.now,
-  newUid: runtime.newUid,
-  log: runtime.log,
-  openRequest: (env, requestId) =>
-    openRequest(openInvocation(runtime, openProvider, env.DB), readConfig(env), requestId),
-  openHealth: (env) => ({
-    reads: openInvocation(runtime, openProvider, env.DB).openStore({ readOnly: true }),
-    installations: () => readConfig(env).installations,
-  }),
-});
+export function hostOf(
+  runtime: Runtime,
+  openProvider: ReturnType<typeof createProviders>,
+  configuration: Configuration,
+): Host {
+  const openDeployment = createDeployments(configuration);
+  const keys: KeyCache = new Map();
+  return {
+    now: runtime.now,
+    newUid: runtime.newUid,
+    log: runtime.log,
+    openRequest: (env, requestId) => {
+      const config = readConfig(env);
+      const deployment = openDeployment(env, config);
+      const invocation = openInvocation(runtime, openProvider, env.DB);
+      return openRequest(invocation, { config, deployment, keys }, requestId);
+    },
+    openHealth: (env) => ({
+      reads: openInvocation(runtime, openProvider, env.DB).openStore({ readOnly: true }),
+      installations: () => {
+        const config = readConfig(env);
+        openDeployment(env, config);
+        return config.installations;
+      },
+    }),
+  };
+}
 
-function openRequest(invocation: Invocation, config: Config, requestId: string): Scope {
-  const { runtime, meter } = invocation;
+/** What a deployment has said, and what an isolate remembers of issuers. */
+interface Known {
+  readonly config: Config;
+  readonly deployment: Deployment;
+  readonly keys: KeyCache;
+}
+
+function openRequest(invocation: Invocation, { config, deployment, keys }: Known, requestId: string): Scope {
+  const { runtime, meter, fetch } = invocation;
+  const { policies, issuers, profiles } = deployment;
   const { defaultTtlMs, creates } = config;
   return {
     ...invocation.openProvider(config, false),
     store: invocation.openStore(),
     reads: invocation.openStore({ readOnly: true }),
-    rules: { ...rulesOf(config), defaultTtlMs, creates },
+    rules: { ...rulesOf(config), defaultTtlMs, creates, profiles },
     requestId,
-    auth: { adminToken: config.adminToken, authEpoch: config.authEpoch },
+    auth: {
+      adminToken: config.adminToken,
+      authEpoch: config.authEpoch,
+      policies,
+      issuers,
+      audience: config.oidcAudience,
+    },
+    fetch,
+    keys,
     meter,
     now: runtime.now,
     newUid: runtime.newUid,

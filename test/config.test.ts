@@ -38,6 +38,7 @@ describe("by default", () => {
       defaultTtlMs: HOUR,
       creates: true,
       authEpoch: "1",
+      oidcAudience: null,
     });
   });
 
@@ -66,6 +67,7 @@ describe("a good value", () => {
     ["DEFAULT_TTL", "24h", { defaultTtlMs: DAY }],
     ["CREATES", "off", { creates: false }],
     ["AUTH_EPOCH", "2", { authEpoch: "2" }],
+    ["OIDC_AUDIENCE", "mayfly", { oidcAudience: "mayfly" }],
   ])("%s=%j", (key, value, expected) => {
     expect(read({ [key]: value })).toMatchObject(expected);
   });
@@ -93,6 +95,7 @@ describe("a bad value is refused by key, and never repeated", () => {
     ["DEFAULT_TTL", [...NO_DURATION, "59s", "25h", "31d"]],
     ["CREATES", [CANARY, "ON", "true", " ", true]],
     ["AUTH_EPOCH", [" ", "\t\n", 7, { [CANARY]: 1 }]],
+    ["OIDC_AUDIENCE", [" ", 7, { [CANARY]: 1 }, CANARY.repeat(43)]],
   ];
 
   it.each(cases.flatMap(([key, values]) => values.map((value): [string, unknown] => [key, value])))(
@@ -160,6 +163,7 @@ describe("all settings are read alike, as people paste them", () => {
     DEFAULT_TTL: "30m",
     CREATES: "off",
     AUTH_EPOCH: "2",
+    OIDC_AUDIENCE: "mayfly",
   };
   const SECRETS = new Set(["HCLOUD_TOKEN", "INSTALLATION", "ADMIN_TOKEN"]);
   const entries = Object.entries(GOOD);
@@ -193,8 +197,8 @@ describe("all settings are read alike, as people paste them", () => {
 describe("a setting that a later version reads", () => {
   it.each(
     (
-      "MAX_MACHINES MAX_EUR_PER_MONTH KEEP_HISTORY CURRENCY OIDC_AUDIENCE PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
-      "HEARTBEAT_URL POLICIES PROFILES HOOKS ENDPOINTS ISSUERS RUNNERS"
+      "MAX_MACHINES MAX_EUR_PER_MONTH KEEP_HISTORY CURRENCY PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
+      "HEARTBEAT_URL HOOKS ENDPOINTS RUNNERS"
     ).split(" "),
   )("is refused by name, and not ignored: %s", (key) => {
     for (const value of ["1", " ", { [CANARY]: 1 }, 7]) {

@@ -1,7 +1,10 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as z from "zod";
+import { DEFAULT_POLICY } from "../src/auth/policy.ts";
+import type { Principal } from "../src/auth/principal.ts";
 import { readSweepConfig } from "../src/config.ts";
+import type { Configuration } from "../src/deployment.ts";
 import { createProviders } from "../src/providers.ts";
 import { createApp } from "../src/http/app.ts";
 import { machineJson } from "../src/http/machines/json.ts";
@@ -34,7 +37,7 @@ export interface Answer {
  * The real app, store, driver and sweep over real D1 and the simulator, on one clock that only `advance` moves. `settings`
  * override the environment.
  */
-export function createMayfly(settings: Record<string, string> = {}) {
+export function createMayfly(settings: Record<string, string> = {}, configuration: Configuration = {}) {
   let now = NOW;
   let uids = 0;
   const simulator = createDrivenSimulator({ now: () => now });
@@ -50,7 +53,7 @@ export function createMayfly(settings: Record<string, string> = {}) {
     },
     fetch: (input, init) => simulator.fetch(new Request(input, init)),
   };
-  const host = hostOf(runtime, openProvider);
+  const host = hostOf(runtime, openProvider, configuration);
   const app = createApp(host);
   const bindings: Env = Object.assign({}, env, settings);
 
@@ -104,6 +107,16 @@ export function createMayfly(settings: Record<string, string> = {}) {
 }
 
 export type Mayfly = ReturnType<typeof createMayfly>;
+
+/** A caller with a token of that owner, who may do everything to what is its own. */
+export const principalOf = (owner: string): Principal => ({
+  kind: "token",
+  owner,
+  account: owner,
+  policy: DEFAULT_POLICY,
+  evidence: { by: "token", id: "tok_test", note: "" },
+  seesAll: false,
+});
 
 /** The machine in an answer, in the API's own shape. */
 export const machineIn = ({ body }: Answer) => z.object({ machine: machineJson }).parse(body).machine;

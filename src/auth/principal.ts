@@ -1,51 +1,68 @@
 /**
- * Who is calling, and for whom that caller may act. The admin token comes from the configuration; every other caller holds
- * a token that an admin minted for one owner.
+ * Who is calling: a value that is made once a request, and that nothing after it looks behind. What a caller may do is its policy's
+ * to say, and what it has is its owner's.
  */
-import type { Store } from "../store/store.ts";
-import { isSameSecret, sha256Hex } from "./hash.ts";
+import type { Policy } from "./policy.ts";
 
 /** A verified caller. */
 export interface Principal {
+  readonly kind: "admin" | "token" | "oidc";
   /** The key that its machines are kept under. */
   readonly owner: string;
   /** What its limits and money count against. */
   readonly account: string;
-  readonly isAdmin: boolean;
+  readonly policy: Policy;
+  readonly evidence: Evidence;
+  /** Whether it sees what every owner has. */
+  readonly seesAll: boolean;
 }
 
-const ADMIN: Principal = { owner: "admin", account: "admin", isAdmin: true };
+/** What a caller has shown, to be kept with what it did. */
+export type Evidence =
+  | { readonly by: "admin_token" }
+  | { readonly by: "token"; readonly id: string; readonly note: string }
+  /** The claims that count, as text. */
+  | { readonly by: "oidc"; readonly issuer: string; readonly claims: Readonly<Record<string, string>> };
+
+/** Why a caller was not let in, in words that it can act on. */
+export interface AuthRefusal {
+  /** `unauthorized`: who it is could not be verified; `forbidden`: that is known, and grants nothing. */
+  readonly code: "unauthorized" | "forbidden" | "issuer_unavailable";
+  readonly message: string;
+  readonly rule: string;
+  readonly next: string;
+  /** The policy that came nearest, or that is gone. */
+  readonly policy?: string;
+  /** Of a token whose signature is right, the claims that count. */
+  readonly claims?: Readonly<Record<string, string>>;
+}
+
+export type Identified =
+  | { readonly ok: true; readonly principal: Principal }
+  | { readonly ok: false; readonly refusal: AuthRefusal };
+
+export const identified = (principal: Principal): Identified => ({ ok: true, principal });
+export const notIdentified = (refusal: AuthRefusal): Identified => ({ ok: false, refusal });
 
 /**
  * Whom a caller acts as: itself, or the owner that it names. An admin may name any, and then sees no more than that owner would;
- * null where this is not the caller's to ask.
+ * what it may make is still its own policy's to say. Null where this is not the caller's to ask.
  */
 export function actingFor(caller: Principal, owner: string | undefined): Principal | null {
   if (owner === undefined) return caller;
-  if (owner === caller.owner) return { ...caller, isAdmin: false };
-  return caller.isAdmin ? { owner, account: owner, isAdmin: false } : null;
+  if (owner === caller.owner) return { ...caller, seesAll: false };
+  return caller.kind === "admin" ? { ...caller, owner, account: accountOf(owner), seesAll: false } : null;
+}
+
+/** What an owner's limits count against, as far as its key tells: of a run its repository or project, else itself. */
+export function accountOf(owner: string): string {
+  const parts = owner.split(".");
+  const isRun = (parts[0] === "gh" || parts[0] === "gl") && parts.length > 2;
+  return isRun ? parts.slice(0, -1).join(".") : owner;
 }
 
 /** The bearer token of an `Authorization` header (RFC 6750), or null when there is none that could be one. */
 export function bearerToken(header: string | undefined): string | null {
-  const token = /^Bearer +([A-Za-z0-9\-._~+/]{1,512}=*)$/i.exec(header ?? "")?.[1];
+  const token = /^Bearer +([A-Za-z0-9\-._~+/]{1,8192}=*)$/i.exec(header ?? "")?.[1];
   return token ?? null;
-}
-
-/** What decides who may call. */
-export interface AuthSettings {
-  readonly adminToken: string;
-  /** Tokens that were minted under another are refused. */
-  readonly authEpoch: string;
-}
-
-/** Finds out who holds a token; null when nobody does. Reads at most one row and writes nothing. */
-export async function identify(
-  token: string,
-  { store, now }: { readonly store: Pick<Store, "tokens">; readonly now: () => number },
-  { adminToken, authEpoch }: AuthSettings,
-): Promise<Principal | null> {
-  if (await isSameSecret(token, adminToken)) return ADMIN;
-  const minted = await store.tokens.usable(await sha256Hex(token), authEpoch, now());
-  return minted && { owner: minted.owner, account: minted.owner, isAdmin: false };
 }

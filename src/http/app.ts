@@ -5,7 +5,8 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { createMiddleware } from "hono/factory";
 import { routePath } from "hono/route";
-import { bearerToken, identify } from "../auth/principal.ts";
+import { identify } from "../auth/identify.ts";
+import { bearerToken, type AuthRefusal } from "../auth/principal.ts";
 import { limitBody, readJson } from "./edge/body.ts";
 import { catalogueRoutes } from "./catalogue.ts";
 import { healthRoute } from "./health.ts";
@@ -16,7 +17,8 @@ import { destroyRoutes } from "./machines/destroy.ts";
 import { readRoutes } from "./machines/read.ts";
 import { renewRoutes } from "./machines/renew.ts";
 import type { AppEnv, Host } from "./edge/app-env.ts";
-import { tellIssue, toProblem } from "./edge/errors.ts";
+import { toProblem } from "./edge/errors.ts";
+import { tellIssue } from "./edge/issues.ts";
 import { HttpProblem, problemResponse } from "./edge/problem.ts";
 import { resourceRoutes } from "./resources/routes.ts";
 import { sweepRoutes } from "./sweeps.ts";
@@ -118,16 +120,26 @@ const openScope = (host: Host) =>
 const authenticate = createMiddleware<AppEnv>(async (c, next) => {
   const token = bearerToken(c.req.header("Authorization"));
   const scope = c.get("scope");
-  const principal = token === null ? null : await identify(token, scope, scope.auth);
-  if (principal === null)
+  if (token === null)
     throw new HttpProblem("unauthorized", {
-      detail: token === null ? "There is no bearer token." : "This token is not, or no longer, valid.",
-      next: "Send `Authorization: Bearer <token>`; an admin mints tokens with POST /v1/tokens.",
+      detail: "There is no bearer token.",
+      next: "Send `Authorization: Bearer <token>`: one that an admin minted, or your CI's own (OIDC).",
       headers: { "WWW-Authenticate": "Bearer" },
     });
-  c.set("principal", principal);
+  const caller = await identify(token, scope, scope.auth);
+  if (!caller.ok) throw notLetIn(caller.refusal);
+  c.set("principal", caller.principal);
   await next();
 });
+
+const notLetIn = ({ code, message, rule, next, policy, claims }: AuthRefusal): HttpProblem =>
+  new HttpProblem(code, {
+    detail: message,
+    rule,
+    next,
+    more: { policy, claims },
+    ...(code === "unauthorized" ? { headers: { "WWW-Authenticate": "Bearer" } } : {}),
+  });
 
 /** Answers 405 on every path that takes other methods. */
 function refuseOtherMethods(app: OpenAPIHono<AppEnv>): void {

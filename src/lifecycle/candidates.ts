@@ -1,9 +1,11 @@
+import type { Policy } from "../auth/policy.ts";
 import { cheapestFirst } from "../machine/server-type.ts";
 import type { Candidate } from "../machine/spec.ts";
 import { readCatalogue } from "./catalogue.ts";
 import type { Context } from "./context.ts";
-import type { MachineOrder } from "./order.ts";
+import type { CompleteOrder } from "./order.ts";
 import { done, refused, type Outcome, type TriedCandidate } from "./refusal.ts";
+import { mayName } from "./rights.ts";
 
 /** Pairs to try in order of preference, one at least. */
 export type Candidates = readonly [Candidate, ...Candidate[]];
@@ -40,7 +42,7 @@ export async function coolLast({ store, now }: Context, candidates: readonly Can
  */
 export async function candidatesOf(
   context: Context,
-  { serverTypes = [], regions, arch }: Pick<MachineOrder, "serverTypes" | "regions" | "arch">,
+  { order: { serverTypes = [], regions, arch }, policy }: { readonly order: CompleteOrder; readonly policy: Policy },
 ): Promise<Outcome<Candidates>> {
   let pairs = serverTypes.flatMap((serverType) => regions.map((region) => ({ serverType, region })));
   if (arch !== undefined) {
@@ -49,6 +51,7 @@ export async function candidatesOf(
     const offered = result.value.serverTypes;
     pairs = regions.flatMap((region) =>
       cheapestFirst(offered, context.now(), region, arch)
+        .filter(({ name }) => mayName(policy, name))
         .slice(0, TYPES_BY_ARCH)
         .map(({ name }) => ({ serverType: name, region })),
     );
@@ -57,7 +60,7 @@ export async function candidatesOf(
   if (first) return done([first, ...others]);
   return refused({
     code: "capacity",
-    message: `No ${arch ?? ""} server type can be ordered in ${regions.join(", ")} now.`,
+    message: `No ${arch ?? ""} server type that may be asked for can be ordered in ${regions.join(", ")} now.`,
     next: "Offer more regions, or the same later.",
     about: "offer",
     retryAfterSeconds: 60,

@@ -2,13 +2,13 @@ import type { MachineRequest } from "../machine/spec.ts";
 import type { ServerType } from "../machine/server-type.ts";
 import { invalid, valid, type Checked } from "../machine/validation.ts";
 import type { Context } from "./context.ts";
-import type { MachineOrder } from "./order.ts";
+import type { CompleteOrder } from "./order.ts";
 import { breaksRule, done, onDriverError, refusalOf, refused, type Outcome } from "./refusal.ts";
 
 /** What is older may have been overtaken by what the provider sells since. */
 const BELIEVED_MS = 86_400_000;
 
-type Wish = Pick<MachineOrder, "serverTypes" | "regions">;
+type Wish = Pick<CompleteOrder, "serverTypes" | "regions">;
 
 /**
  * Whether a create may be begun, as far as it can be told before a row is written: what the known catalogue says that the provider

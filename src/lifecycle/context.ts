@@ -7,6 +7,7 @@ import type { Capabilities } from "../driver/capabilities.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { Rules } from "../machine/rules.ts";
 import type { Store } from "../store/store.ts";
+import type { Ordering } from "./order.ts";
 
 /** What every use case works with, in a request and in a sweep alike. */
 export interface Context {
@@ -24,7 +25,7 @@ export interface Context {
 }
 
 /** What a create goes by besides. */
-export interface LendingRules extends Rules {
+export interface LendingRules extends Rules, Ordering {
   readonly installations: readonly [string, ...string[]];
   readonly defaultTtlMs: number;
   /** False while an admin holds the brake. */

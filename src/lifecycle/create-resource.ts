@@ -11,6 +11,7 @@ import { claimInstallation } from "./installation.ts";
 import { GOING, makeResource, tryingResource, type CreatedResource } from "./make-resource.ts";
 import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
 import { resourcesOf } from "./resources.ts";
+import { checkResourceRights } from "./rights.ts";
 import { claimAt } from "./trying.ts";
 
 /** What a caller asks for: a firewall, a network or a key, under its own name for it. */
@@ -29,14 +30,17 @@ export interface ResourceOrder {
  */
 export async function createResource(
   context: RequestContext,
-  { owner }: Principal,
+  { owner, policy }: Principal,
   { name, spec, ttl }: ResourceOrder,
 ): Promise<Outcome<CreatedResource>> {
   const { maxAgeMs, defaultTtlMs } = context.rules;
   const named = checkName(name);
   if (!named.ok) return breaksRule(named.problem);
-  const life = ttl === undefined ? valid(defaultTtlMs) : checkLife("ttl", ttl, maxAgeMs);
+  const longestMs = Math.min(policy.longestMs ?? maxAgeMs, maxAgeMs);
+  const life = ttl === undefined ? valid(Math.min(defaultTtlMs, longestMs)) : checkLife("ttl", ttl, maxAgeMs);
   if (!life.ok) return breaksRule(life.problem);
+  const allowed = checkResourceRights(policy, spec, life.value);
+  if (!allowed.ok) return allowed;
   const offered = spec.kind === "network" ? await checkRegion(context, spec.region) : done(undefined);
   if (!offered.ok) return offered;
   const installation = await claimInstallation(context);

@@ -1,3 +1,4 @@
+import type { Policy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
 import { isLive, type MachineRow } from "../machine/machine.ts";
 import { checkName, providerName } from "../machine/name.ts";
@@ -11,6 +12,7 @@ import { claimInstallation } from "./installation.ts";
 import { checkOrder, type CheckedOrder, type MachineOrder } from "./order.ts";
 import { known, RELEASING, type Created } from "./record.ts";
 import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
+import { checkRights } from "./rights.ts";
 import { specHash } from "./spec-hash.ts";
 import { claimAt, claimLeftMs } from "./trying.ts";
 
@@ -26,10 +28,10 @@ export async function createMachine(
   context: RequestContext,
   principal: Principal,
   name: string,
-  order: MachineOrder,
+  said: MachineOrder,
 ): Promise<Outcome<Created>> {
   const { store, rules } = context;
-  const planned = await planOf(context, principal, name, order);
+  const planned = await planOf(context, principal, name, said);
   if (!planned.ok) return planned;
   const plan = planned.value;
   // Twice, because a row can appear, or end, between the look and the insert.
@@ -42,9 +44,9 @@ export async function createMachine(
     if (forbidden !== null) return refused(givenUp(forbidden - now));
     const usable = await checkAttachments(context, plan.owner, plan.attachments);
     if (!usable.ok) return usable;
-    const offered = await checkOffer(context, order);
+    const offered = await checkOffer(context, plan.order);
     if (!offered.ok) return offered;
-    const choice = await candidatesOf(context, order);
+    const choice = await candidatesOf(context, plan);
     if (!choice.ok) return choice;
     const lent = await checkImage(context, plan.request);
     if (!lent.ok) return lent;
@@ -57,7 +59,7 @@ export async function createMachine(
 
 /** What a create is to come to, as far as that is known before the first look at a row. */
 interface Plan extends CheckedOrder, Pick<MachineRow, "owner" | "account" | "name" | "credential" | "specSha256"> {
-  readonly order: MachineOrder;
+  readonly policy: Policy;
 }
 
 /** The same, and where it is tried. */
@@ -65,23 +67,36 @@ type Sited = Plan & { readonly candidates: Candidates };
 
 async function planOf(
   context: RequestContext,
-  { owner, account }: Principal,
+  { owner, account, policy }: Principal,
   name: string,
-  order: MachineOrder,
+  said: MachineOrder,
 ): Promise<Outcome<Plan>> {
   const named = checkName(name);
   if (!named.ok) return breaksRule(named.problem);
-  const checked = checkOrder(order, context.rules);
-  if (!checked.ok) return breaksRule(checked.problem);
+  const allowed = mayCreate(context, policy, said);
+  if (!allowed.ok) return allowed;
   const installation = await claimInstallation(context);
   if (!installation.ok) return installation;
-  const [credential, specSha256] = [await context.credential(), await specHash(order)];
-  return done({ ...checked.value, owner, account, name, order, credential, specSha256 });
+  const [credential, specSha256] = [await context.credential(), await specHash(said)];
+  return done({ ...allowed.value, owner, account, policy, name, credential, specSha256 });
+}
+
+/** Whether an order breaks no rule and no policy, as far as that can be told without asking anybody. */
+export function mayCreate(
+  { rules }: Pick<RequestContext, "rules">,
+  policy: Policy,
+  said: MachineOrder,
+): Outcome<CheckedOrder> {
+  const checked = checkOrder(said, rules);
+  if (!checked.ok) return breaksRule(checked.problem);
+  const allowed = checkRights(policy, said, checked.value);
+  return allowed.ok ? done(checked.value) : allowed;
 }
 
 async function rowOf(context: RequestContext, plan: Sited, now: number): Promise<NewMachine> {
   const { owner, account, name, credential, specSha256, request, candidates, keepOnFailureMs } = plan;
   const { installations, defaultTtlMs, maxAgeMs } = context.rules;
+  const longestMs = Math.min(plan.policy.longestMs ?? maxAgeMs, maxAgeMs);
   const [installation] = installations;
   return {
     uid: context.newUid(),
@@ -97,8 +112,8 @@ async function rowOf(context: RequestContext, plan: Sited, now: number): Promise
     image: request.image,
     labels: request.labels,
     requestedAt: now,
-    expiresAt: now + (plan.ttlMs ?? defaultTtlMs),
-    maxUntil: now + maxAgeMs,
+    expiresAt: now + (plan.ttlMs ?? Math.min(defaultTtlMs, longestMs)),
+    maxUntil: now + longestMs,
     keepOnFailureMs,
   };
 }
@@ -118,7 +133,7 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   // A row that was lost and found again does not know what was asked for.
   if (row.specSha256 !== "" && row.specSha256 !== plan.specSha256) return refused(specMismatch(row.name));
   if (row.phase !== "requested" || claimLeftMs(row, now) > 0) return known(row);
-  const choice = await candidatesOf(context, plan.order);
+  const choice = await candidatesOf(context, plan);
   if (!choice.ok) return choice;
   // Since the first try it may have been taken back.
   const lent = await checkImage(context, plan.request);

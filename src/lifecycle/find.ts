@@ -28,8 +28,8 @@ export async function findResource(
   return row?.spec.kind === kind && maySee(principal, row) ? row : null;
 }
 
-const maySee = ({ owner, isAdmin }: Principal, row: { readonly owner: string }): boolean =>
-  row.owner === owner || isAdmin;
+const maySee = ({ owner, seesAll }: Principal, row: { readonly owner: string }): boolean =>
+  row.owner === owner || seesAll;
 
 /** The live machines of one owner that texts name; the first that names none is refused, as `field.0` and so on. */
 export async function liveMachines(

@@ -13,6 +13,12 @@ export interface TriedCandidate extends Candidate {
   readonly reason: string | null;
 }
 
+/** What a limit allows and what was asked for, each in its own unit. */
+export interface Figures {
+  readonly limit: string | number;
+  readonly asked: string | number;
+}
+
 /** Why a use case did not do what it was asked. */
 export interface Refusal {
   readonly code: RefusalCode;
@@ -29,6 +35,9 @@ export interface Refusal {
   readonly about?: "offer" | "attached" | "action";
   /** It may have been done all the same. */
   readonly isUncertain?: true;
+  /** Of what a policy forbids: which, and how much there is, where that can be counted. */
+  readonly policy?: string;
+  readonly figures?: Figures;
   /** Under `capacity`: what was tried. */
   readonly candidates?: readonly TriedCandidate[];
 }

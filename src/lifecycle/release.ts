@@ -39,10 +39,11 @@ export interface Released {
 /** Ends a machine on its owner's word: one whose job failed is kept, where that was asked for; any other is destroyed. */
 export async function releaseMachine(
   context: RequestContext,
+  { policy }: Principal,
   row: MachineRow,
   hasFailed: boolean,
 ): Promise<Outcome<Released>> {
-  const kept = hasFailed ? await keepOnFailure(context, row) : null;
+  const kept = hasFailed ? await keepOnFailure(context, policy, row) : null;
   if (kept !== null) return done({ row: kept, isKept: true });
   const destroyed = await destroyMachine(context, row);
   return destroyed.ok ? done({ row: destroyed.value, isKept: false }) : destroyed;

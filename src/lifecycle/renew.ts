@@ -1,3 +1,4 @@
+import type { Policy } from "../auth/policy.ts";
 import { DriverError } from "../driver/driver.ts";
 import { checkLife, endOf } from "../machine/lease.ts";
 import { isSame } from "../machine/ownership.ts";
@@ -6,6 +7,7 @@ import { formatDuration } from "../machine/duration.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { breaksRule, done, IDENTITY_MISMATCH, refused, type Outcome, type Refusal } from "./refusal.ts";
 import type { Context, RequestContext } from "./context.ts";
+import { checkLength } from "./rights.ts";
 
 /**
  * Moves a lease's end to `ttl` (`30m`) from now, never earlier than it is and never past `max_until`. The row decides, in one
@@ -13,16 +15,20 @@ import type { Context, RequestContext } from "./context.ts";
  */
 export async function renewMachine(
   context: RequestContext,
+  policy: Policy,
   row: MachineRow,
   ttl: string,
 ): Promise<Outcome<MachineRow>> {
   const life = checkLife("ttl", ttl, context.rules.maxAgeMs);
   if (!life.ok) return breaksRule(life.problem);
+  const tooLong = checkLength(policy, "ttl", life.value);
+  if (tooLong !== null) return tooLong;
   const now = context.now();
   const until = now + life.value;
-  if (until > row.maxUntil) {
-    const longest = formatDuration(Math.max(0, Math.floor((row.maxUntil - now) / 1000) * 1000));
-    const rule = `must be at most ${longest}: this machine may live until ${new Date(row.maxUntil).toISOString()}`;
+  const most = mostUntil(policy, row);
+  if (until > most) {
+    const longest = formatDuration(Math.max(0, Math.floor((most - now) / 1000) * 1000));
+    const rule = `must be at most ${longest}: this machine may live until ${new Date(most).toISOString()}`;
     return refused({
       code: "invalid_input",
       message: `\`ttl\` ${rule}.`,
@@ -42,6 +48,10 @@ export async function renewMachine(
   return isAlive ? done(current) : refused(EXPIRED);
 }
 
+/** What its row was promised at most, within what the policy allows now, which may be less. */
+const mostUntil = ({ longestMs }: Policy, { maxUntil, requestedAt }: MachineRow): number =>
+  Math.min(maxUntil, longestMs === null ? maxUntil : requestedAt + longestMs);
+
 const EXPIRED: Refusal = {
   code: "expired",
   message: "The lease has ended; an ended one is never brought back.",
@@ -52,10 +62,14 @@ const EXPIRED: Refusal = {
  * Keeps a machine after its job failed, for as long as it was asked with, counted from now and within `max_until`. Null when
  * there is nothing to keep: it was not asked for, or the machine is at its end.
  */
-export async function keepOnFailure(context: RequestContext, row: MachineRow): Promise<MachineRow | null> {
+export async function keepOnFailure(
+  context: RequestContext,
+  policy: Policy,
+  row: MachineRow,
+): Promise<MachineRow | null> {
   if (row.keepOnFailureMs === null) return null;
   const now = context.now();
-  const until = Math.min(now + row.keepOnFailureMs, row.maxUntil);
+  const until = Math.min(now + row.keepOnFailureMs, mostUntil(policy, row));
   const kept = await context.store.leases.keep(row.uid, now, until, context.requestId);
   if (kept) await tellLabel(context, kept);
   return kept;

@@ -8,7 +8,7 @@ import type { MachineOrder } from "./order.ts";
  * out. Rows live by it: the spelling here can never change.
  */
 export function specHash(order: MachineOrder): Promise<string> {
-  const { image, labels, attachments = [] } = order;
+  const { profile, image, labels, attachments = [], without = [] } = order;
   const said = [
     order.serverTypes,
     order.regions,
@@ -21,6 +21,8 @@ export function specHash(order: MachineOrder): Promise<string> {
     order.keepOnFailure,
     // Left out where there is none, so that bodies from before these fields keep their hash.
     ...(attachments.length === 0 ? [] : [attachments.map(inOrder)]),
+    // A profile by its name: what it says may change, and the order is the same. What was said to be none overrules it.
+    ...(profile === undefined ? [] : [{ profile, without }]),
   ];
   return sha256Hex(JSON.stringify(said.map((value) => value ?? null)));
 }

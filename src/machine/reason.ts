@@ -41,6 +41,8 @@ export type Doubt = Extract<Reason, "other_credential" | "inventory_untrusted">;
 /** Why a use case did not do what it was asked: what its caller is told, and the row of a create that failed. */
 const REFUSAL_CODES = [
   "invalid_input",
+  "forbidden",
+  "limit_lease",
   "spec_mismatch",
   "name_taken",
   "releasing",

@@ -5,7 +5,7 @@ import { createMayfly } from "../mayfly.ts";
 
 it("what http/ reads through cannot write", async () => {
   const { runtime, bindings, store } = createMayfly();
-  const host = hostOf(runtime, createProviders());
+  const host = hostOf(runtime, createProviders(), {});
   for (const { reads } of [host.openRequest(bindings, "request"), host.openHealth(bindings)]) {
     await reads.settings.releaseBlastCap(4711);
     expect(await store.settings.blastCap()).toEqual({ releasedUntil: 0, heldUntil: 0 });

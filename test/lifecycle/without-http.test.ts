@@ -8,10 +8,10 @@ import { checkOrder, type MachineOrder } from "../../src/lifecycle/order.ts";
 import type { Outcome } from "../../src/lifecycle/refusal.ts";
 import { forbidName, releaseMachine } from "../../src/lifecycle/release.ts";
 import type { Attachment } from "../../src/machine/attachment.ts";
-import { createMayfly, HOUR, MINUTE, servers } from "../mayfly.ts";
+import { createMayfly, HOUR, MINUTE, principalOf, servers } from "../mayfly.ts";
 
 /** A hook's principal, whose machines count against another account than its own. */
-const HOOK: Principal = { owner: "hook.ci", account: "tok.alice", isAdmin: false };
+const HOOK: Principal = { ...principalOf("hook.ci"), account: "tok.alice" };
 const ORDER: MachineOrder = { serverTypes: ["cx23"], regions: ["fsn1"], ttl: "30m" };
 const valueOf = <T>(outcome: Outcome<T>): T => {
   if (outcome.ok) return outcome.value;
@@ -92,7 +92,7 @@ describe("without HTTP", () => {
       spec: { kind: "network", ipRange: "10.0.0.0/16", region: "fsn1" },
     });
     const fieldOf = (attachments: readonly Attachment[]) => {
-      const checked = checkOrder({ ...ORDER, attachments }, { maxAgeMs: HOUR });
+      const checked = checkOrder({ ...ORDER, attachments }, { maxAgeMs: HOUR, profiles: new Map() });
       return checked.ok ? null : checked.problem.field;
     };
     expect(fieldOf([0, 1, 2, 3, 4].map(named))).toBeNull();
@@ -105,12 +105,12 @@ describe("without HTTP", () => {
     const mayfly = createMayfly();
     const context = mayfly.context();
     const kept = valueOf(await createMachine(context, HOOK, "kept", { ...ORDER, keepOnFailure: "2h" })).row;
-    expect(valueOf(await releaseMachine(context, kept, true))).toMatchObject({
+    expect(valueOf(await releaseMachine(context, HOOK, kept, true))).toMatchObject({
       isKept: true,
       row: { expiresAt: mayfly.now() + 2 * HOUR },
     });
     const plain = valueOf(await createMachine(context, HOOK, "plain", ORDER)).row;
-    expect(valueOf(await releaseMachine(context, plain, true))).toMatchObject({ isKept: false });
+    expect(valueOf(await releaseMachine(context, HOOK, plain, true))).toMatchObject({ isKept: false });
     expect(servers(mayfly)).toHaveLength(1);
   });
 
@@ -131,14 +131,19 @@ describe("without HTTP", () => {
 });
 
 describe("whom a caller acts as", () => {
-  const ADMIN: Principal = { owner: "admin", account: "admin", isAdmin: true };
+  const ADMIN: Principal = { ...principalOf("admin"), kind: "admin", evidence: { by: "admin_token" }, seesAll: true };
 
   it("is itself, or for an admin the owner that it names, who then sees that owner's alone", async () => {
     expect(actingFor(HOOK, undefined)).toBe(HOOK);
     expect(actingFor(HOOK, "hook.ci")).toEqual(HOOK);
     expect(actingFor(HOOK, "tok.alice")).toBeNull();
     expect(actingFor(ADMIN, undefined)).toBe(ADMIN);
-    expect(actingFor(ADMIN, "tok.bob")).toEqual({ owner: "tok.bob", account: "tok.bob", isAdmin: false });
+    expect(actingFor(ADMIN, "tok.bob")).toEqual({
+      ...ADMIN,
+      owner: "tok.bob",
+      account: "tok.bob",
+      seesAll: false,
+    });
     const mayfly = createMayfly();
     const { row } = valueOf(await createMachine(mayfly.context(), HOOK, "job-1", ORDER));
     const found = async (principal: Principal | null) =>

@@ -15,7 +15,7 @@ const fieldOfRequest = (change: Partial<MachineSpec>): string | null => {
 /** What a caller's body comes to, defaults filled in. */
 const requestOf = (body: object) => {
   const order = orderOf(machineBody.parse({ server_type: "cx23", region: "fsn1", ...body }));
-  const checked = checkOrder(order, { maxAgeMs: 86_400_000 });
+  const checked = checkOrder(order, { maxAgeMs: 86_400_000, profiles: new Map() });
   return checked.ok ? checked.value.request : null;
 };
 
@@ -132,11 +132,16 @@ describe("where and what", () => {
   );
 
   it("S36: a body without a region is refused, and one without a server type too unless an arch says what to pick from", () => {
-    expect(machineBody.safeParse({ server_type: "cx23" }).error?.issues[0]?.path).toEqual(["region"]);
+    const nowhere = machineBody.parse({ server_type: "cx23" });
+    expect(checkOrder(orderOf(nowhere), { maxAgeMs: 1, profiles: new Map() })).toMatchObject({
+      problem: { field: "region" },
+    });
     const parsed = machineBody.parse({ region: "fsn1" });
-    expect(checkOrder(orderOf(parsed), { maxAgeMs: 1 })).toMatchObject({ problem: { field: "server_type" } });
+    expect(checkOrder(orderOf(parsed), { maxAgeMs: 1, profiles: new Map() })).toMatchObject({
+      problem: { field: "server_type" },
+    });
     const byArch = machineBody.parse({ region: "fsn1", arch: "arm64" });
-    expect(checkOrder(orderOf(byArch), { maxAgeMs: 1 })).toMatchObject({ ok: true });
+    expect(checkOrder(orderOf(byArch), { maxAgeMs: 1, profiles: new Map() })).toMatchObject({ ok: true });
     expect(orderOf(byArch)).toMatchObject({ serverTypes: undefined, arch: "arm64" });
   });
 });

@@ -115,7 +115,7 @@ export function openInstallation(surroundings: Surroundings, uids: { count: numb
           headers: { Authorization: `Bearer ${own.ADMIN_TOKEN}` },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         };
-        const response = await createApp(hostOf(runtime, isolate.openProvider)).request(path, init, own, context);
+        const response = await createApp(hostOf(runtime, isolate.openProvider, {})).request(path, init, own, context);
         // A failure that waits there has been answered; here it counts that all of it is over.
         await Promise.allSettled(later);
         return { status: response.status, text: await response.text() };

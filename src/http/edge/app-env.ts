@@ -1,4 +1,5 @@
-import type { AuthSettings, Principal } from "../../auth/principal.ts";
+import type { Identifying, AuthSettings } from "../../auth/settings.ts";
+import type { Principal } from "../../auth/principal.ts";
 import type { RequestContext } from "../../lifecycle/context.ts";
 import type { Meter } from "../../reaper/budget.ts";
 import type { SweepOrder, SweepReport } from "../../reaper/report.ts";
@@ -22,7 +23,7 @@ type Log = (event: { readonly event: "request" | "error"; readonly [field: strin
 export type Reads = Pick<Store, "machines" | "resources" | "sweeps" | "tokens" | "settings" | "lock" | "work">;
 
 /** What one request works with. */
-export interface Scope extends RequestContext {
+export interface Scope extends RequestContext, Pick<Identifying, "fetch" | "keys"> {
   readonly reads: Reads;
   readonly auth: AuthSettings;
   /** What this invocation has sent out so far. */

@@ -9,15 +9,15 @@ export function actor(c: Context<AppEnv>, owner: string | undefined): Principal 
   const acting = actingFor(caller, owner);
   if (acting !== null) return acting;
   throw new HttpProblem("forbidden", {
-    detail: `This token is ${caller.owner}'s.`,
+    detail: `This caller is ${caller.owner}.`,
     field: "owner",
-    rule: "must be left out, or be the token's own: only an admin acts for others",
+    rule: "must be left out, or be the caller's own: only an admin acts for others",
     next: "Leave `owner` out.",
   });
 }
 
 /** Whose things a list shows: everybody's to an admin who names nobody, which is null. */
 export function listedOwner(c: Context<AppEnv>, asked: string | undefined): string | null {
-  const { owner, isAdmin } = actor(c, asked);
-  return isAdmin ? null : owner;
+  const { owner, seesAll } = actor(c, asked);
+  return seesAll ? null : owner;
 }

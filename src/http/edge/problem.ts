@@ -8,6 +8,8 @@ const STATUS = {
   invalid_input: 422,
   unauthorized: 401,
   forbidden: 403,
+  // Not 429: the same call never succeeds, and clients repeat what is answered so.
+  limit_lease: 403,
   not_found: 404,
   method_not_allowed: 405,
   too_large: 413,
@@ -23,6 +25,7 @@ const STATUS = {
   provider_quota: 503,
   provider_unauthorized: 503,
   provider_unavailable: 503,
+  issuer_unavailable: 503,
   creates_off: 503,
   installation_changed: 503,
   misconfigured: 503,
@@ -37,7 +40,8 @@ const TITLE: Readonly<Record<ProblemCode, string>> = {
   malformed: "The request cannot be read",
   invalid_input: "A field breaks a rule",
   unauthorized: "A valid token is needed",
-  forbidden: "This token may not do that",
+  forbidden: "This caller may not do that",
+  limit_lease: "The lease is longer than the policy allows",
   not_found: "There is no such thing",
   method_not_allowed: "This path does not take that method",
   too_large: "The body is too large",
@@ -53,6 +57,7 @@ const TITLE: Readonly<Record<ProblemCode, string>> = {
   provider_quota: "The provider's limit is reached",
   provider_unauthorized: "The provider refuses mayfly's token",
   provider_unavailable: "The provider has not done it yet",
+  issuer_unavailable: "The issuer of the token did not answer",
   creates_off: "Creates are switched off",
   installation_changed: "This database belongs to another installation",
   misconfigured: "A setting cannot be used",
@@ -117,6 +122,7 @@ const IN_OUR_WORDS: Partial<Record<RefusalCode | NonNullable<Refusal["about"]>, 
     next: "An admin must set it back, or list the old one in PREVIOUS_INSTALLATIONS so that its machines stay looked after.",
   },
   provider_unauthorized: { next: "An admin must check HCLOUD_TOKEN." },
+  forbidden: { next: "Ask for what your policy allows: GET /v1/whoami tells." },
   offer: { next: "GET /v1/server_types lists what can; offer more regions, or the same later." },
   attached: {
     next: "If it is about a key, a firewall or a network that is gone there: DELETE it here, create it anew.",
@@ -124,14 +130,14 @@ const IN_OUR_WORDS: Partial<Record<RefusalCode | NonNullable<Refusal["about"]>, 
 };
 
 function problemOf(refusal: Refusal): HttpProblem {
-  const { code, about, message, next, retryAfterSeconds, problem, candidates } = refusal;
+  const { code, about, message, next, retryAfterSeconds, problem, policy, figures, candidates } = refusal;
   return new HttpProblem(code, {
     detail: message,
     next,
     ...IN_OUR_WORDS[about ?? code],
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...problem,
-    ...(candidates === undefined ? {} : { more: { candidates: candidates.map(candidateJson) } }),
+    more: { policy, figures, candidates: candidates?.map(candidateJson) },
   });
 }
 

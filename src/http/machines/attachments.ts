@@ -3,7 +3,7 @@ import { MOST_ATTACHED, type Attachment } from "../../machine/attachment.ts";
 import { parseResourceRef, type ResourceKind, type ResourceSpec } from "../../machine/resource.ts";
 import { invalidField } from "../edge/problem.ts";
 import { firewallFields, firewallSpec, networkFields, networkSpec, sshKeySpec } from "../resources/specs.ts";
-import { refIn } from "../resources/meant.ts";
+import { refIn } from "../resources/ref.ts";
 
 const most = (number: number) => `must be at most ${number}`;
 const choice = <Inline extends z.ZodType>(inline: Inline, rule: string) => z.union([z.string(), inline], rule);

@@ -1,5 +1,7 @@
 import * as z from "zod";
 import type { MachineOrder } from "../../lifecycle/order.ts";
+import { configName } from "../../auth/issuers.ts";
+import { RESOURCE_KINDS } from "../../machine/resource.ts";
 import { DEFAULT_IMAGE, TOKEN_RULE } from "../../machine/spec.ts";
 import { duration, providerWord } from "../edge/schemas.ts";
 import { attachmentFields, parseAttachments } from "./attachments.ts";
@@ -13,10 +15,10 @@ const choices = z.union(
   },
 );
 
-/** The body of a create. A field that is not here is refused: a typing error in `ttl` would cost money. */
-export const machineBody = z.strictObject({
+/** What a profile may say of a machine. A field that is not here is refused: a typing error in `ttl` would cost money. */
+export const profileBody = z.strictObject({
   server_type: choices.optional().meta({ example: ["cx23", "cx33"] }),
-  region: choices.meta({ example: "fsn1" }),
+  region: choices.optional().meta({ example: "fsn1" }),
   arch: z.enum(["amd64", "arm64"], "must be amd64 or arm64").optional(),
   image: z
     .union(
@@ -34,10 +36,18 @@ export const machineBody = z.strictObject({
   ...attachmentFields,
 });
 
+export type ProfileEntry = z.input<typeof profileBody>;
+
+/** The body of a create: the same, and the profile that says the rest. */
+export const machineBody = profileBody.extend({ profile: configName.optional().meta({ example: "small" }) });
+
 export type MachineBody = z.infer<typeof machineBody>;
+
+const FIELDS = { firewall: "firewalls", network: "networks", ssh_key: "ssh_keys" } as const;
 
 /** A body in the domain's words; what is attached is read by its rules here, the rest by `checkOrder`. */
 export const orderOf = (body: MachineBody): MachineOrder => ({
+  profile: body.profile,
   serverTypes: body.server_type,
   regions: body.region,
   arch: body.arch,
@@ -46,7 +56,8 @@ export const orderOf = (body: MachineBody): MachineOrder => ({
   cloudInit: body.cloud_init,
   enableIpv4: body.enable_ipv4,
   enableIpv6: body.enable_ipv6,
-  attachments: parseAttachments(body, body.region[0] ?? ""),
+  attachments: parseAttachments(body, body.region?.[0] ?? ""),
+  without: RESOURCE_KINDS.filter((kind) => body[FIELDS[kind]]?.length === 0),
   ttl: body.ttl,
   keepOnFailure: body.keep_on_failure,
 });

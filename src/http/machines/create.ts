@@ -1,8 +1,7 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import * as z from "zod";
-import { createMachine } from "../../lifecycle/create.ts";
-import { checkOrder } from "../../lifecycle/order.ts";
+import { createMachine, mayCreate } from "../../lifecycle/create.ts";
 import { waitWhileCreating } from "../../lifecycle/refresh.ts";
 import { done } from "../../lifecycle/refusal.ts";
 import { checkName, idOf } from "../../machine/name.ts";
@@ -66,7 +65,7 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
   const principal = actor(c, asked.owner);
   const order = orderOf(sent);
   // Nobody pays with a sweep for what is refused at sight.
-  validOf(checkOrder(order, scope.rules));
+  unwrap(mayCreate(scope, principal.policy, order));
   const begin = () => {
     const work = createMachine(scope, principal, name, order);
     keepAlive(c, work);

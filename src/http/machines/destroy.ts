@@ -63,7 +63,7 @@ export function destroyRoutes(app: OpenAPIHono<AppEnv>): void {
     }
     c.set("machine", idOf(found.uid));
 
-    const work = releaseMachine(scope, found, outcome === "failure");
+    const work = releaseMachine(scope, principal, found, outcome === "failure");
     keepAlive(c, work);
     const { row, isKept } = unwrap(await work);
     const machine = toJson(row, scope.now());

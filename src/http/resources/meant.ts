@@ -1,15 +1,11 @@
 import type { Context } from "hono";
 import { findResource } from "../../lifecycle/find.ts";
-import type { Ref } from "../../machine/name.ts";
-import { parseResourceRef, type ResourceKind, type ResourceRow } from "../../machine/resource.ts";
+import type { ResourceKind, ResourceRow } from "../../machine/resource.ts";
 import type { AppEnv } from "../edge/app-env.ts";
 import { actor } from "../edge/owner.ts";
-import { HttpProblem, validOf } from "../edge/problem.ts";
+import { HttpProblem } from "../edge/problem.ts";
 import { PLURALS } from "./json.ts";
-
-/** Reads `{name or id}` of one kind, as a caller put it into `field`. */
-export const refIn = (kind: ResourceKind, text: string, field: string): Ref =>
-  validOf(parseResourceRef(kind, text, field));
+import { refIn } from "./ref.ts";
 
 /** The one that a call is about; else `not_found`. */
 export async function resourceMeant(

@@ -16,7 +16,8 @@ import { actionRoutes } from "./actions.ts";
 import { shown, wrapped } from "./answers.ts";
 import { createResourceRoutes } from "./create.ts";
 import { manyOf, oneOf, PLURALS } from "./json.ts";
-import { noSuch, refIn, resourceMeant } from "./meant.ts";
+import { noSuch, resourceMeant } from "./meant.ts";
+import { refIn } from "./ref.ts";
 
 const WORDS: Readonly<Record<ResourceKind, string>> = { firewall: "firewall", network: "network", ssh_key: "SSH key" };
 const params = z.object({ ref: z.string() });

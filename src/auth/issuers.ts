@@ -1,0 +1,89 @@
+import * as z from "zod";
+
+/** Whose claims a token's claims read like. `other` has no stable id that is known here: `id_claim` names it. */
+export type IssuerKind = "github" | "gitlab" | "other";
+
+/** Somebody whose signed tokens say who is calling (OpenID Connect). */
+export interface Issuer {
+  /** What policies call it. */
+  readonly name: string;
+  /** A token's `iss`, letter by letter. */
+  readonly url: string;
+  /** Where its keys are; null = where its discovery document says. */
+  readonly jwks: string | null;
+  /** A token's `aud`; null = the setting `OIDC_AUDIENCE`. */
+  readonly audience: string | null;
+  readonly kind: IssuerKind;
+  /** Of an issuer of no known kind, the claim that is the caller's stable id; null for the others. */
+  readonly idClaim: string | null;
+}
+
+/** Issuers that exist without configuration. */
+export const BUILT_IN_ISSUERS: readonly Issuer[] = [
+  {
+    name: "github",
+    url: "https://token.actions.githubusercontent.com",
+    jwks: "https://token.actions.githubusercontent.com/.well-known/jwks",
+    audience: null,
+    kind: "github",
+    idClaim: null,
+  },
+  {
+    name: "gitlab",
+    url: "https://gitlab.com",
+    jwks: "https://gitlab.com/oauth/discovery/keys",
+    audience: null,
+    kind: "gitlab",
+    idClaim: null,
+  },
+];
+
+const STABLE_IDS: Readonly<Record<"github" | "gitlab", readonly string[]>> = {
+  github: ["repository_id", "repository_owner_id"],
+  gitlab: ["project_id", "namespace_id"],
+};
+
+/** The claims that never pass to somebody else, as a name may: one of them must be in every policy. */
+export const stableIdsOf = ({ kind, idClaim }: Pick<Issuer, "kind" | "idClaim">): readonly string[] =>
+  kind === "other" ? (idClaim === null ? [] : [idClaim]) : STABLE_IDS[kind];
+
+const LOOPBACK_HOST = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/;
+
+/** An address that tokens or keys come from: https, or this machine while the provider is on it too. */
+const address = (isLocal: boolean) =>
+  z.url({ protocol: /^https?$/, error: "must be an https URL" }).refine((text) => {
+    const { protocol, hostname } = new URL(text);
+    return protocol === "https:" || (isLocal && LOOPBACK_HOST.test(hostname));
+  }, "must be https: keys that came in the clear could be anybody's");
+
+const NAME = /^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$/;
+/** Of policies, profiles and issuers: no digit leads, so that none reads like an id in an owner's key. */
+export const configName = z
+  .string("must be text")
+  .regex(NAME, "must be 1 to 32 lower-case letters, digits and inner hyphens, beginning with a letter");
+
+/** An entry of `issuers`, as it is written. */
+export const issuerEntry = (isLocal: boolean) =>
+  z.strictObject({
+    name: configName.refine(
+      (name) => BUILT_IN_ISSUERS.every((one) => one.name !== name),
+      "must be another: that one exists from the start",
+    ),
+    url: address(isLocal),
+    jwks: address(isLocal).optional(),
+    audience: z.string().min(1, "must not be empty").optional(),
+    kind: z.enum(["github", "gitlab"], "must be github or gitlab, or left out").optional(),
+    id_claim: z.string().min(1, "must not be empty").optional(),
+  });
+
+export type IssuerEntry = z.input<ReturnType<typeof issuerEntry>>;
+
+/** An entry in the words of the code. */
+export const issuerOf = ({ name, url, jwks, audience, kind, id_claim: idClaim }: IssuerEntry): Issuer => ({
+  name,
+  url,
+  jwks: jwks ?? null,
+  audience: audience ?? null,
+  kind: kind ?? "other",
+  idClaim: idClaim ?? null,
+});

@@ -1,0 +1,193 @@
+/**
+ * What a deployer writes in `mayfly.config.ts`: who may do what (`policies`), from whom tokens are taken (`issuers`), and named
+ * templates of machines (`profiles`). Read whole, at build and at start; an error names the entry and the key.
+ */
+import * as z from "zod";
+import { BUILT_IN_ISSUERS, configName, issuerEntry, issuerOf, stableIdsOf, type Issuer } from "./auth/issuers.ts";
+import { isSpeltOut } from "./auth/pattern.ts";
+import { faultIn, policyEntry, policyOf, type Policy, type PolicyEntry } from "./auth/policy.ts";
+import type { IssuerEntry } from "./auth/issuers.ts";
+import { isLocal, type Config } from "./config.ts";
+import { HttpProblem, validOf } from "./http/edge/problem.ts";
+import { tellIssue } from "./http/edge/issues.ts";
+import { orderOf, profileBody, type ProfileEntry } from "./http/machines/body.ts";
+import { checkProfile, type Profiles } from "./lifecycle/order.ts";
+import { Misconfigured } from "./machine/misconfigured.ts";
+
+/** `mayfly.config.ts`, as it is written. */
+export interface Configuration {
+  /** The first that matches a caller's claims wins. */
+  readonly policies?: readonly PolicyEntry[];
+  readonly profiles?: Readonly<Record<string, ProfileEntry>>;
+  readonly issuers?: readonly IssuerEntry[];
+}
+
+/** Gives `mayfly.config.ts` its types; changes nothing. */
+export const defineConfig = (configuration: Configuration): Configuration => configuration;
+
+/** The same, read and checked. */
+export interface Deployment {
+  readonly policies: readonly Policy[];
+  readonly profiles: Profiles;
+  readonly issuers: readonly Issuer[];
+}
+
+const PARTS = ["policies", "profiles", "issuers"] as const;
+const LATER = new Set(["hooks", "endpoints", "runners"]);
+
+/** The settings that stand for a part each, as JSON, where the provider runs on this machine. */
+export const PART_SETTINGS = PARTS.map((part) => part.toUpperCase());
+
+/**
+ * Reads a configuration, or throws {@link Misconfigured} with the first entry that cannot be used. `mayBeLocal`: issuers may be on
+ * this machine, too.
+ */
+export function readDeployment(given: unknown, mayBeLocal: boolean): Deployment {
+  const parts = partsOf(given);
+  const issuers = [...BUILT_IN_ISSUERS, ...readIssuers(parts.issuers ?? [], mayBeLocal)];
+  const profiles = readProfiles(parts.profiles ?? {});
+  return { issuers, profiles, policies: readPolicies(parts.policies ?? [], issuers, profiles) };
+}
+
+/** What opens the deployment of an environment: the file, and what the environment says beside it; read once for equal ones. */
+export function createDeployments(file: object): (env: unknown, config: Config) => Deployment {
+  let last: { readonly key: string; readonly deployment: Deployment } | undefined;
+  return (env, config) => {
+    const parts = partsIn(env, isLocal(config));
+    const key = JSON.stringify([isLocal(config), parts]);
+    const deployment = last?.key === key ? last.deployment : readDeployment({ ...file, ...parts }, isLocal(config));
+    last = { key, deployment };
+    checkAudience(deployment, config.oidcAudience);
+    return deployment;
+  };
+}
+
+/** Parts that an environment gives as JSON, by the names of their settings, in place of those of the file. */
+function partsIn(env: unknown, isLocalProvider: boolean): Record<string, unknown> {
+  const given = z.record(z.string(), z.unknown()).safeParse(env).data ?? {};
+  const set = PARTS.flatMap((part) => {
+    const setting = part.toUpperCase();
+    const text = given[setting];
+    return text === undefined || text === "" ? [] : [{ part, setting, text }];
+  });
+  const [first] = set;
+  if (first !== undefined && !isLocalProvider)
+    throw new Misconfigured(
+      first.setting,
+      "is read where the provider is simulated alone: write it into mayfly.config.ts",
+    );
+  return Object.fromEntries(set.map(({ part, setting, text }) => [part, parseJson(setting, text)]));
+}
+
+function parseJson(setting: string, text: unknown): unknown {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    throw new Misconfigured(setting, "must be JSON, as that part of mayfly.config.ts would be");
+  }
+}
+
+/** What must be said beside the file for its policies to work. Throws {@link Misconfigured} where it is not. */
+function checkAudience({ policies, issuers }: Deployment, audience: string | null): void {
+  const deaf = policies.find(({ issuer }) => {
+    const its = issuers.find(({ name }) => name === issuer);
+    return its !== undefined && its.audience === null && audience === null;
+  });
+  if (deaf !== undefined)
+    throw new Misconfigured(
+      "OIDC_AUDIENCE",
+      `must be set: the policy ${deaf.name} takes tokens of ${deaf.issuer}, which must be made for somebody`,
+    );
+}
+
+function partsOf(given: unknown) {
+  const shape = z.record(z.string(), z.unknown(), "must be what defineConfig is given: an object");
+  const { success, data, error } = shape.safeParse(given);
+  if (!success) throw new Misconfigured("mayfly.config.ts", error.issues[0]?.message ?? "cannot be read");
+  for (const key of Object.keys(data)) {
+    if (LATER.has(key))
+      throw new Misconfigured(key, "is not supported yet: leave it out, for nothing would come of it");
+    if (!PARTS.some((part) => part === key))
+      throw new Misconfigured(key, `is no part of a configuration: ${PARTS.join(", ")}`);
+  }
+  return { policies: data["policies"], profiles: data["profiles"], issuers: data["issuers"] };
+}
+
+function readIssuers(given: unknown, mayBeLocal: boolean): Issuer[] {
+  const schema = issuerEntry(mayBeLocal);
+  const issuers = entriesOf("issuers", given).map(({ key, entry }) => issuerOf(parsed(schema, entry, key)));
+  for (const [index, one] of issuers.entries()) {
+    const others = [...BUILT_IN_ISSUERS, ...issuers.slice(0, index)];
+    if (others.some(({ name }) => name === one.name))
+      throw new Misconfigured(`issuers.${one.name}`, "must be there once");
+    if (others.some(({ url }) => url === one.url))
+      throw new Misconfigured(`issuers.${one.name}.url`, "must be another: an issuer of that url is there already");
+    const isKnown = one.kind !== "other";
+    if (isKnown && one.idClaim !== null)
+      throw new Misconfigured(`issuers.${one.name}.id_claim`, "must be left out where kind says which claims are ids");
+    if (stableIdsOf(one).length === 0)
+      throw new Misconfigured(
+        `issuers.${one.name}.id_claim`,
+        "is required without a kind: the claim that tells callers apart and never passes to another",
+      );
+  }
+  return issuers;
+}
+
+function readProfiles(given: unknown): Profiles {
+  const schema = z.record(z.string(), z.unknown(), "must be an object of profiles by name");
+  const read = Object.entries(parsed(schema, given, "profiles")).map(([name, entry]) => {
+    const key = `profiles.${name}`;
+    parsed(configName, name, key);
+    const body = parsed(profileBody, entry, key);
+    return [name, inConfiguration(key, () => validOf(checkProfile(orderOf(body))))] as const;
+  });
+  return new Map(read);
+}
+
+function readPolicies(given: unknown, issuers: readonly Issuer[], profiles: Profiles): Policy[] {
+  const names = new Set<string>();
+  return entriesOf("policies", given).map(({ key, entry }, index) => {
+    const read = parsed(policyEntry, entry, key);
+    const fault = faultIn(read, issuers) ?? unknownProfile(read.profiles ?? [], profiles);
+    if (fault !== null) throw new Misconfigured(`${key}.${fault.field}`, fault.rule);
+    if (names.has(read.name)) throw new Misconfigured(key, "must be there once: callers and tokens go by its name");
+    names.add(read.name);
+    return policyOf(read, `policies[${index}] in mayfly.config.ts`);
+  });
+}
+
+/** A profile that is spelt out must exist: a typing error would forbid what was meant to be allowed. */
+function unknownProfile(patterns: readonly string[], profiles: Profiles) {
+  const index = patterns.findIndex((pattern) => isSpeltOut(pattern) && !profiles.has(pattern));
+  return index < 0 ? null : { field: `profiles.${index}`, rule: `must be a profile: there is no ${patterns[index]}` };
+}
+
+/** The entries of a list, each with what it is called in errors: its name, where that can be read, else its place. */
+function entriesOf(part: string, given: unknown): { key: string; entry: unknown }[] {
+  const entries = parsed(z.array(z.unknown(), `must be a list of ${part}`), given, part);
+  return entries.map((entry, index) => {
+    const named = z.object({ name: configName }).safeParse(entry);
+    return { key: `${part}.${named.success ? named.data.name : index}`, entry };
+  });
+}
+
+function parsed<T>(schema: z.ZodType<T>, given: unknown, key: string): T {
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const { issues } = result.error;
+  return inConfiguration(key, () => {
+    throw tellIssue(issues, key, "is no key that can stand here");
+  });
+}
+
+/** What is said of a request's body, said of the entry. */
+function inConfiguration<T>(key: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof HttpProblem)) throw error;
+    const { field, rule, detail } = error.details;
+    throw new Misconfigured(field === undefined || field === key ? key : `${key}.${field}`, rule ?? detail);
+  }
+}
