@@ -2,7 +2,7 @@
 // socket of its own. `npm start`, the end-to-end tests and the benchmark all stand on this.
 import { fileURLToPath } from "node:url";
 import { readD1Migrations } from "@cloudflare/vitest-pool-workers";
-import { build, type Plugin } from "esbuild";
+import { build } from "esbuild";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions } from "wrangler";
 import * as z from "zod";
@@ -96,7 +96,6 @@ async function miniflareOptions(
     mainFields: ["browser", "module", "main"],
     external: ["cloudflare:*"],
     loader: TEXT_IMPORTS,
-    plugins: [withoutLocales],
   });
   const { modulesRules: _refusedByTheConverter, ...worker } = workerOptions;
   return {
@@ -120,13 +119,6 @@ async function miniflareOptions(
 
 /** The [vars] of wrangler.toml. */
 const bindings = z.record(z.string(), z.json()).default({});
-
-/** What wrangler.toml's [alias] says, for esbuild. */
-const withoutLocales: Plugin = {
-  name: "without-locales",
-  setup: (builder) =>
-    builder.onResolve({ filter: /^\.\.\/locales\/index\.js$/ }, () => ({ path: path("src/empty.ts") })),
-};
 
 /** Applies what is missing, in the table that `wrangler d1 migrations apply` reads and writes. */
 async function migrate(db: Stack["db"]): Promise<void> {

@@ -1,10 +1,9 @@
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { priceOf, readCatalogue } from "../lifecycle/catalogue.ts";
 import { orderable } from "../machine/server-type.ts";
-import type { AppEnv } from "./edge/app-env.ts";
 import { json, problems } from "./edge/openapi.ts";
 import { unwrap } from "./edge/problem.ts";
+import { type Api, createRoute } from "./edge/route.ts";
 import { providerWord } from "./edge/schemas.ts";
 
 const serverTypeJson = z.object({
@@ -47,7 +46,7 @@ const pricing = createRoute({
 });
 
 /** `GET /v1/server_types` and `GET /v1/pricing`. */
-export function catalogueRoutes(app: OpenAPIHono<AppEnv>): void {
+export function catalogueRoutes(app: Api): void {
   app.openapi(serverTypes, async (c) => {
     const scope = c.get("scope");
     const { region = null, arch = null } = c.req.valid("query");

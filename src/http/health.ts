@@ -1,11 +1,11 @@
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { Misconfigured } from "../machine/misconfigured.ts";
 import { healthOf } from "../reaper/health.ts";
 import { StoreError } from "../store/db.ts";
 import { json } from "./edge/openapi.ts";
 import { INSTALLATION_CHANGED } from "./edge/problem.ts";
-import type { AppEnv, Host } from "./edge/app-env.ts";
+import type { Host } from "./edge/app-env.ts";
+import { type Api, createRoute } from "./edge/route.ts";
 
 const healthJson = z.object({
   status: z.enum(["green", "red"]),
@@ -21,7 +21,7 @@ const route = createRoute({
 });
 
 /** `GET /healthz`: 200 while the reaper is seen to be alive, else 503 with the reasons. Needs no token and names nobody. */
-export function healthRoute(app: OpenAPIHono<AppEnv>, host: Host): void {
+export function healthRoute(app: Api, host: Host): void {
   app.openapi(route, async (c) => {
     const { reasons, lastGoodSweepAt } = await examine(host, c.env);
     const isGreen = reasons.length === 0;

@@ -1,9 +1,8 @@
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { HOLDS, releaseHold } from "../lifecycle/holds.ts";
-import type { AppEnv } from "./edge/app-env.ts";
 import { json, problems } from "./edge/openapi.ts";
 import { requireAdmin } from "./edge/require-admin.ts";
+import { type Api, createRoute } from "./edge/route.ts";
 
 const route = createRoute({
   method: "post",
@@ -25,7 +24,7 @@ const route = createRoute({
 });
 
 /** `POST /v1/holds/{hold}/release`. */
-export function holdRoutes(app: OpenAPIHono<AppEnv>): void {
+export function holdRoutes(app: Api): void {
   app.openapi(route, async (c) => {
     const { hold: name } = c.req.valid("param");
     c.set("outcome", "released");

@@ -1,4 +1,3 @@
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { reportJson } from "../reaper/report.ts";
 import { json, problems } from "./edge/openapi.ts";
@@ -6,7 +5,7 @@ import { HttpProblem } from "./edge/problem.ts";
 import { requireAdmin } from "./edge/require-admin.ts";
 import { metaOf, paging, pagination } from "./edge/schemas.ts";
 import { keepAlive } from "./edge/background.ts";
-import type { AppEnv } from "./edge/app-env.ts";
+import { type Api, createRoute } from "./edge/route.ts";
 
 const report = z
   .looseObject({ id: z.int().nullable() })
@@ -36,7 +35,7 @@ const list = createRoute({
 });
 
 /** The routes of sweeps. */
-export function sweepRoutes(app: OpenAPIHono<AppEnv>): void {
+export function sweepRoutes(app: Api): void {
   app.openapi(post, async (c) => {
     // Without a body nothing was parsed, and so no default was filled in.
     const { dry_run: dryRun = false } = c.req.valid("json");

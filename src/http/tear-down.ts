@@ -1,11 +1,10 @@
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { tearDown } from "../lifecycle/tear-down.ts";
 import { inBackground } from "./edge/background.ts";
-import type { AppEnv } from "./edge/app-env.ts";
 import { json, problems } from "./edge/openapi.ts";
 import { machineJson, toJson as machineToJson } from "./machines/json.ts";
 import { actor } from "./edge/owner.ts";
+import { type Api, createRoute } from "./edge/route.ts";
 import { shown } from "./resources/answers.ts";
 import { resourceJson } from "./resources/json.ts";
 import { ownerQuery } from "./edge/schemas.ts";
@@ -27,7 +26,7 @@ const route = createRoute({
 });
 
 /** `POST /v1/teardown`. */
-export function tearDownRoute(app: OpenAPIHono<AppEnv>): void {
+export function tearDownRoute(app: Api): void {
   app.openapi(route, async (c) => {
     const scope = c.get("scope");
     const principal = actor(c, c.req.valid("query").owner);

@@ -1,4 +1,3 @@
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import {
   DEFAULT_TOKEN_LIFE,
@@ -14,8 +13,8 @@ import { needsBody } from "./edge/body.ts";
 import { json, problems } from "./edge/openapi.ts";
 import { HttpProblem } from "./edge/problem.ts";
 import { requireAdmin } from "./edge/require-admin.ts";
+import { type Api, createRoute } from "./edge/route.ts";
 import { duration, metaOf, paging, pagination } from "./edge/schemas.ts";
-import type { AppEnv } from "./edge/app-env.ts";
 
 const LONGEST_MS = parseDuration(LONGEST_TOKEN_LIFE) ?? 0;
 
@@ -69,7 +68,7 @@ const revoke = createRoute({
 });
 
 /** The routes of tokens. */
-export function tokenRoutes(app: OpenAPIHono<AppEnv>): void {
+export function tokenRoutes(app: Api): void {
   app.openapi(post, async (c) => {
     const scope = c.get("scope");
     const { owner, expires_in: life } = c.req.valid("json");

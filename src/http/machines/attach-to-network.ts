@@ -1,13 +1,12 @@
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { liveNetwork } from "../../lifecycle/find.ts";
 import { attachToNetwork } from "../../lifecycle/use-resource.ts";
 import { isLive } from "../../machine/machine.ts";
 import { keepAlive } from "../edge/background.ts";
-import type { AppEnv } from "../edge/app-env.ts";
 import { needsBody } from "../edge/body.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { unwrap } from "../edge/problem.ts";
+import { type Api, createRoute } from "../edge/route.ts";
 import { one, toJson } from "./json.ts";
 import { machineMeant, noSuchMachine } from "./meant.ts";
 import { ownerQuery, refParam } from "../edge/schemas.ts";
@@ -30,7 +29,7 @@ const attach = createRoute({
 });
 
 /** `POST /v1/machines/{name or id}/attach_to_network`. */
-export function attachRoutes(app: OpenAPIHono<AppEnv>): void {
+export function attachRoutes(app: Api): void {
   app.openapi(attach, async (c) => {
     const scope = c.get("scope");
     const machine = await machineMeant(c, c.req.valid("param").ref, c.req.valid("query").owner);

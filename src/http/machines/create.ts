@@ -1,4 +1,3 @@
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import * as z from "zod";
 import { createMachine, mayCreate } from "../../lifecycle/create.ts";
@@ -15,6 +14,7 @@ import { unwrap, validOf } from "../edge/problem.ts";
 import { ownerQuery, wait } from "../edge/schemas.ts";
 import { machineBody, orderOf, type MachineBody } from "./body.ts";
 import { candidate, candidateJson } from "../edge/candidates.ts";
+import { type Api, createRoute } from "../edge/route.ts";
 import { machineJson, toJson } from "./json.ts";
 
 const body = { content: { "application/json": { schema: machineBody } }, required: true };
@@ -46,7 +46,7 @@ const post = createRoute({
 });
 
 /** `PUT /v1/machines/{name}` and `POST /v1/machines`. */
-export function createRoutes(app: OpenAPIHono<AppEnv>): void {
+export function createRoutes(app: Api): void {
   app.openapi(put, async (c) => {
     const name = validOf(checkName(c.req.valid("param").ref));
     const { answer, isNew } = await create(c, name, c.req.valid("query"), c.req.valid("json"));

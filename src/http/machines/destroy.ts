@@ -1,4 +1,3 @@
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { destroyMany } from "../../lifecycle/destroy-many.ts";
 import { findMachine } from "../../lifecycle/find.ts";
@@ -6,10 +5,10 @@ import { forbidName, releaseMachine } from "../../lifecycle/release.ts";
 import { isLive } from "../../machine/machine.ts";
 import { idOf } from "../../machine/name.ts";
 import { inBackground, keepAlive } from "../edge/background.ts";
-import type { AppEnv } from "../edge/app-env.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { actor } from "../edge/owner.ts";
 import { unwrap } from "../edge/problem.ts";
+import { type Api, createRoute } from "../edge/route.ts";
 import { duration, flag, labelSelector, ownerQuery, refParam } from "../edge/schemas.ts";
 import { machineJson, one, toJson } from "./json.ts";
 import { noSuchMachine } from "./meant.ts";
@@ -48,7 +47,7 @@ const destroyAll = createRoute({
 });
 
 /** `DELETE /v1/machines/{name or id}` and `DELETE /v1/machines?label_selector=`. */
-export function destroyRoutes(app: OpenAPIHono<AppEnv>): void {
+export function destroyRoutes(app: Api): void {
   app.openapi(destroy, async (c) => {
     const scope = c.get("scope");
     const { ref } = c.req.valid("param");

@@ -1,9 +1,8 @@
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { refreshCreating, refreshJoining, waitWhileCreating } from "../../lifecycle/refresh.ts";
-import type { AppEnv } from "../edge/app-env.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { listedOwner } from "../edge/owner.ts";
 import { unwrap } from "../edge/problem.ts";
+import { type Api, createRoute } from "../edge/route.ts";
 import { labelSelector, metaOf, ownerQuery, paging, refParam, statuses, wait } from "../edge/schemas.ts";
 import { many, one, toJson } from "./json.ts";
 import { machineMeant } from "./meant.ts";
@@ -24,7 +23,7 @@ const get = createRoute({
 });
 
 /** `GET /v1/machines` and `GET /v1/machines/{name or id}`. */
-export function readRoutes(app: OpenAPIHono<AppEnv>): void {
+export function readRoutes(app: Api): void {
   app.openapi(list, async (c) => {
     const scope = c.get("scope");
     const { page, per_page: perPage, label_selector: labels, status, owner: asked } = c.req.valid("query");

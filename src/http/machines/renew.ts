@@ -1,11 +1,10 @@
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { renewMachine } from "../../lifecycle/renew.ts";
 import { keepAlive } from "../edge/background.ts";
-import type { AppEnv } from "../edge/app-env.ts";
 import { needsBody } from "../edge/body.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { unwrap } from "../edge/problem.ts";
+import { type Api, createRoute } from "../edge/route.ts";
 import { duration, ownerQuery, refParam } from "../edge/schemas.ts";
 import { one, toJson } from "./json.ts";
 import { machineMeant } from "./meant.ts";
@@ -24,7 +23,7 @@ const renew = createRoute({
 });
 
 /** `POST /v1/machines/{name or id}/renew`. */
-export function renewRoutes(app: OpenAPIHono<AppEnv>): void {
+export function renewRoutes(app: Api): void {
   app.openapi(renew, async (c) => {
     const scope = c.get("scope");
     const row = await machineMeant(c, c.req.valid("param").ref, c.req.valid("query").owner);

@@ -1,4 +1,3 @@
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import * as z from "zod";
 import { liveMachines } from "../../lifecycle/find.ts";
@@ -12,6 +11,7 @@ import type { AppEnv } from "../edge/app-env.ts";
 import { needsBody } from "../edge/body.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { unwrap } from "../edge/problem.ts";
+import { type Api, createRoute } from "../edge/route.ts";
 import { oneOf, PLURALS } from "./json.ts";
 import { wrapped } from "./answers.ts";
 import { noSuch, resourceMeant } from "./meant.ts";
@@ -48,7 +48,7 @@ const route = actionRoute(
   z.strictObject({ destination: z.string().meta({ example: "0.0.0.0/0" }), gateway: z.string() }),
 );
 /** `apply_to_resources` and `remove_from_resources` of firewalls, `add_route` of networks. */
-export function actionRoutes(app: OpenAPIHono<AppEnv>): void {
+export function actionRoutes(app: Api): void {
   app.openapi(apply, async (c) => {
     const row = await liveOne(c, "firewall", c.req.valid("param").ref, c.req.valid("query").owner);
     const users = await usersIn(c, row, c.req.valid("json").machines);

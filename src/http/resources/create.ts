@@ -1,4 +1,3 @@
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import * as z from "zod";
 import { createResource } from "../../lifecycle/create-resource.ts";
@@ -9,6 +8,7 @@ import { needsBody } from "../edge/body.ts";
 import { actor } from "../edge/owner.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { unwrap } from "../edge/problem.ts";
+import { type Api, createRoute } from "../edge/route.ts";
 import { duration, ownerQuery, providerWord } from "../edge/schemas.ts";
 import { oneOf, PLURALS } from "./json.ts";
 import { wrapped } from "./answers.ts";
@@ -37,7 +37,7 @@ const firewall = routeOf("firewall", firewallBody);
 const network = routeOf("network", networkBody);
 
 /** `POST /v1/ssh_keys`, `POST /v1/firewalls` and `POST /v1/networks`. */
-export function createResourceRoutes(app: OpenAPIHono<AppEnv>): void {
+export function createResourceRoutes(app: Api): void {
   app.openapi(sshKey, async (c) => {
     const body = c.req.valid("json");
     return create(c, c.req.valid("query").owner, body, () => sshKeySpec(body.public_key.trim(), "public_key"));

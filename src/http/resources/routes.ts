@@ -2,15 +2,14 @@
  * Firewalls, networks and SSH keys over HTTP: what all three have in common. `create.ts` makes them, `actions.ts` is what else can be
  * done with them, `specs.ts` reads what is asked for.
  */
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import * as z from "zod";
 import { deleteResource } from "../../lifecycle/delete-resource.ts";
 import { findResource } from "../../lifecycle/find.ts";
 import { isLiveResource, RESOURCE_KINDS, resourceStatus, type ResourceKind } from "../../machine/resource.ts";
 import { keepAlive } from "../edge/background.ts";
-import type { AppEnv } from "../edge/app-env.ts";
 import { actor, listedOwner } from "../edge/owner.ts";
 import { json, problems } from "../edge/openapi.ts";
+import { type Api, createRoute } from "../edge/route.ts";
 import { metaOf, ownerQuery, paging } from "../edge/schemas.ts";
 import { actionRoutes } from "./actions.ts";
 import { shown, wrapped } from "./answers.ts";
@@ -23,13 +22,13 @@ const WORDS: Readonly<Record<ResourceKind, string>> = { firewall: "firewall", ne
 const params = z.object({ ref: z.string() });
 
 /** All routes of firewalls, networks and keys. */
-export function resourceRoutes(app: OpenAPIHono<AppEnv>): void {
+export function resourceRoutes(app: Api): void {
   createResourceRoutes(app);
   actionRoutes(app);
   for (const kind of RESOURCE_KINDS) routesOf(app, kind);
 }
 
-function routesOf(app: OpenAPIHono<AppEnv>, kind: ResourceKind): void {
+function routesOf(app: Api, kind: ResourceKind): void {
   const path = `/v1/${PLURALS[kind]}`;
   const list = createRoute({
     method: "get",

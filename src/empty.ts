@@ -1,2 +1,0 @@
-// Stands in for zod's locales (see [alias] in wrangler.toml): English messages are built in.
-export {};
