@@ -70,9 +70,10 @@ export function createMayfly(
     path: string,
     body?: unknown,
     token: string | null = env.ADMIN_TOKEN,
+    more: Record<string, string> = {},
   ): Promise<Answer> {
     const context = createExecutionContext();
-    const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
+    const headers = token === null ? more : { Authorization: `Bearer ${token}`, ...more };
     const payload = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
     const response = await app.request(path, { method, headers, ...payload }, bindings, context);
     await waitOnExecutionContext(context);
@@ -98,10 +99,8 @@ export function createMayfly(
     },
     store: openStore(env.DB, () => {}),
     /** The secret of a token minted for `tok.<owner>`. */
-    tokenOf: async (owner: string): Promise<string> => {
-      const { body } = await send("POST", "/v1/tokens", { owner });
-      return z.object({ token: z.object({ secret: z.string() }) }).parse(body).token.secret;
-    },
+    tokenOf: async (owner: string, more: { policy?: string; note?: string } = {}): Promise<string> =>
+      mintedIn(await send("POST", "/v1/tokens", { owner, ...more })).secret,
     /** What use cases work with, for whoever calls them without HTTP. */
     context: (): RequestContext => host.openRequest(bindings, "without-http"),
     /** One sweep, as cron starts it, at `at`; null while another one runs. */
@@ -127,6 +126,9 @@ export const principalOf = (owner: string): Principal => ({
 
 /** The machine in an answer, in the API's own shape. */
 export const machineIn = ({ body }: Answer) => z.object({ machine: machineJson }).parse(body).machine;
+/** The token in the answer that mints it. */
+export const mintedIn = ({ body }: Answer) =>
+  z.object({ token: z.object({ id: z.string(), secret: z.string() }) }).parse(body).token;
 /** The machines of a list answer. */
 export const machinesIn = ({ body }: Answer) => z.object({ machines: z.array(machineJson) }).parse(body).machines;
 

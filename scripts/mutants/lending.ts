@@ -7,7 +7,7 @@ export const LENDING: readonly Mutant[] = [
     broken: "the provider is asked first, and the row is written once it has answered",
     promise: "I5",
     file: "src/lifecycle/create.ts",
-    find: "(await context.store.machines.insert(row, until, context.requestId)) ? attempt(context, row, plan, claim) : null,",
+    find: "(await store.machines.insert(row, until, requestId, plan.tokenId)) ? attempt(context, row, plan, claim) : null,",
     replace:
       "attempt(\n" +
       "      { ...context, store: { ...context.store, machines: { ...context.store.machines, choose: async () => true } } },\n" +
@@ -177,5 +177,23 @@ export const LENDING: readonly Mutant[] = [
     find: "if (!outcome.ok || outcome.value.row.uid !== row.uid) await",
     replace: "if (outcome.ok && outcome.value.row.uid !== row.uid) await",
     caughtBy: ["test/lifecycle/refused-creates.test.ts"],
+  },
+  {
+    name: "secret kept",
+    broken: "the database keeps a minted token as it is, and not its hash",
+    promise: "I7",
+    file: "src/auth/tokens.ts",
+    find: "secretSha256: await sha256Hex(secret),",
+    replace: "secretSha256: secret,",
+    caughtBy: ["test/http/tokens.test.ts"],
+  },
+  {
+    name: "create outlives its token",
+    broken: "a create that was under way when its token was revoked and all was destroyed still makes a machine",
+    promise: "I1",
+    file: "src/store/machines.ts",
+    find: "WHERE tokens.id = ? AND revoked_at IS NOT NULL",
+    replace: "WHERE tokens.id = ? AND revoked_at < 0",
+    caughtBy: ["test/http/tokens.test.ts"],
   },
 ];

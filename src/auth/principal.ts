@@ -38,10 +38,19 @@ export interface AuthRefusal {
 }
 
 export type Identified =
-  | { readonly ok: true; readonly principal: Principal }
+  | {
+      readonly ok: true;
+      readonly principal: Principal;
+      /** Writes down that the token is in use. No call waits for it, or fails with it. */
+      readonly noteUse: (() => Promise<void>) | undefined;
+    }
   | { readonly ok: false; readonly refusal: AuthRefusal };
 
-export const identified = (principal: Principal): Identified => ({ ok: true, principal });
+export const identified = (principal: Principal, noteUse?: () => Promise<void>): Identified => ({
+  ok: true,
+  principal,
+  noteUse,
+});
 export const notIdentified = (refusal: AuthRefusal): Identified => ({ ok: false, refusal });
 
 /**

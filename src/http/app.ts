@@ -6,6 +6,7 @@ import { createMiddleware } from "hono/factory";
 import { routePath } from "hono/route";
 import { identify } from "../auth/identify.ts";
 import { bearerToken, type AuthRefusal } from "../auth/principal.ts";
+import { inBackground } from "./edge/background.ts";
 import { limitBody, readJson } from "./edge/body.ts";
 import { catalogueRoutes } from "./catalogue.ts";
 import { healthRoute } from "./health.ts";
@@ -114,6 +115,7 @@ const authenticate = createMiddleware<AppEnv>(async (c, next) => {
   const caller = await identify(token, scope, scope.auth);
   if (!caller.ok) throw notLetIn(caller.refusal);
   c.set("principal", caller.principal);
+  if (caller.noteUse !== undefined) inBackground(c, caller.noteUse());
   await next();
 });
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { tearDown } from "../lifecycle/tear-down.ts";
+import { tearDown, type TearDown } from "../lifecycle/tear-down.ts";
+import type { Scope } from "./edge/app-env.ts";
 import { inBackground } from "./edge/background.ts";
 import { json, problems } from "./edge/openapi.ts";
 import { machineJson, toJson as machineToJson } from "./machines/json.ts";
@@ -9,7 +10,8 @@ import { shown } from "./resources/answers.ts";
 import { resourceJson } from "./resources/json.ts";
 import { ownerQuery } from "./edge/schemas.ts";
 
-const all = z.object({ machines: z.array(machineJson), resources: z.array(resourceJson) });
+/** What goes, in the order in which it goes. */
+export const all = z.object({ machines: z.array(machineJson), resources: z.array(resourceJson) });
 const route = createRoute({
   method: "post",
   path: "/v1/teardown",
@@ -32,15 +34,18 @@ export function tearDownRoute(app: Api): void {
     const principal = actor(c, c.req.valid("query").owner);
     // Without a body nothing was parsed, and so no default was filled in.
     const { dry_run: dryRun = false } = c.req.valid("json");
-    const { machines, resources, work } = await tearDown(scope, principal, dryRun);
-    inBackground(c, work);
+    const torn = await tearDown(scope, principal, dryRun);
+    inBackground(c, torn.work);
     c.set("outcome", "deleting");
-    const named = {
-      machines: machines.map((row) => machineToJson(row, scope.now())),
-      resources: await shown(scope, resources),
-    };
+    const named = await allOf(scope, torn);
     return dryRun
       ? c.json({ ...named, dry_run: true as const }, 200)
       : c.json({ ...named, dry_run: false as const }, 202);
   });
 }
+
+/** What goes, as the API shows it. */
+export const allOf = async (scope: Scope, { machines, resources }: TearDown) => ({
+  machines: machines.map((row) => machineToJson(row, scope.now())),
+  resources: await shown(scope, resources),
+});

@@ -1,20 +1,28 @@
 import * as z from "zod";
 import {
   DEFAULT_TOKEN_LIFE,
+  IDEMPOTENCY_KEY_RULE,
+  isIdempotencyKey,
+  isTokenNote,
   isTokenOwner,
   LONGEST_TOKEN_LIFE,
   mintToken,
   revokeToken,
+  TOKEN_NOTE_RULE,
   TOKEN_OWNER_RULE,
+  type MintRefusal,
 } from "../auth/tokens.ts";
+import { revokeWithAll } from "../lifecycle/revoke-token.ts";
 import { parseDuration } from "../machine/duration.ts";
 import type { TokenRow } from "../store/tokens.ts";
+import { inBackground } from "./edge/background.ts";
 import { needsBody } from "./edge/body.ts";
 import { json, problems } from "./edge/openapi.ts";
 import { HttpProblem } from "./edge/problem.ts";
 import { requireAdmin } from "./edge/require-admin.ts";
 import { type Api, createRoute } from "./edge/route.ts";
-import { duration, metaOf, paging, pagination } from "./edge/schemas.ts";
+import { duration, flag, metaOf, paging, pagination } from "./edge/schemas.ts";
+import { all, allOf } from "./tear-down.ts";
 
 const LONGEST_MS = parseDuration(LONGEST_TOKEN_LIFE) ?? 0;
 
@@ -22,12 +30,19 @@ const time = z.iso.datetime();
 const tokenJson = z.object({
   id: z.string(),
   owner: z.string(),
+  policy: z.string(),
+  note: z.string(),
   created_at: time,
   expires_at: time,
+  last_used_at: time.nullable(),
   revoked_at: time.nullable(),
 });
+const oneToken = z.object({ token: tokenJson });
+const minted = z.object({ token: tokenJson.extend({ secret: z.string() }) });
 const mintBody = z.strictObject({
   owner: z.string().refine(isTokenOwner, TOKEN_OWNER_RULE).meta({ example: "alice" }),
+  policy: z.string("must be a policy's name").default("default"),
+  note: z.string(TOKEN_NOTE_RULE).refine(isTokenNote, TOKEN_NOTE_RULE).default(""),
   expires_in: duration
     .refine((text) => {
       const length = parseDuration(text) ?? 0;
@@ -43,9 +58,14 @@ const post = createRoute({
   middleware: [requireAdmin, needsBody] as const,
   request: {
     query: z.strictObject({}),
+    headers: z.object({ "Idempotency-Key": z.string().refine(isIdempotencyKey, IDEMPOTENCY_KEY_RULE).optional() }),
     body: { content: { "application/json": { schema: mintBody } }, required: true },
   },
-  responses: { 201: json(z.object({ token: tokenJson.extend({ secret: z.string() }) }), "The token"), ...problems },
+  responses: {
+    201: json(minted, "The token"),
+    200: json(minted, "A repeat by its Idempotency-Key: the same token; its first secret is void, this one counts"),
+    ...problems,
+  },
 });
 const list = createRoute({
   method: "get",
@@ -61,25 +81,26 @@ const list = createRoute({
 const revoke = createRoute({
   method: "delete",
   path: "/v1/tokens/{id}",
-  summary: "Revoke a token (admin); a second time changes nothing",
+  summary: "Revoke a token (admin); with `destroy` everything that its owner has goes too",
   middleware: requireAdmin,
-  request: { params: z.object({ id: z.string() }), query: z.strictObject({}) },
-  responses: { 200: json(z.object({ token: tokenJson }), "The token, revoked"), ...problems },
+  request: { params: z.object({ id: z.string() }), query: z.strictObject({ destroy: flag.default(false) }) },
+  responses: {
+    200: json(oneToken, "The token, revoked"),
+    202: json(oneToken.extend(all.shape), "The token, revoked, and what goes, in the order in which it goes"),
+    ...problems,
+  },
 });
 
 /** The routes of tokens. */
 export function tokenRoutes(app: Api): void {
   app.openapi(post, async (c) => {
-    const scope = c.get("scope");
-    const { owner, expires_in: life } = c.req.valid("json");
-    const { token, secret } = await mintToken(scope, {
-      owner,
-      lifeMs: parseDuration(life) ?? 0,
-      randomBytes: scope.randomBytes(32),
-      authEpoch: scope.auth.authEpoch,
-    });
+    const { expires_in: life, ...order } = c.req.valid("json");
+    const idempotencyKey = c.req.valid("header")["Idempotency-Key"] ?? null;
+    const made = await mintToken(c.get("scope"), { ...order, lifeMs: parseDuration(life) ?? 0, idempotencyKey });
+    if (!made.ok) throw notMinted(made.refusal);
     c.header("Cache-Control", "no-store");
-    return c.json({ token: { ...toJson(token), secret } }, 201);
+    const body = { token: { ...toJson(made.token), secret: made.secret } };
+    return made.isNew ? c.json(body, 201) : c.json(body, 200);
   });
 
   app.openapi(list, async (c) => {
@@ -89,16 +110,35 @@ export function tokenRoutes(app: Api): void {
   });
 
   app.openapi(revoke, async (c) => {
-    const token = await revokeToken(c.get("scope"), c.req.valid("param").id);
-    if (token === null) throw new HttpProblem("not_found", { detail: "There is no token of this id." });
-    return c.json({ token: toJson(token) }, 200);
+    const scope = c.get("scope");
+    const { id } = c.req.valid("param");
+    if (!c.req.valid("query").destroy) {
+      const token = await revokeToken(scope, id);
+      if (token === null) throw noSuchToken();
+      return c.json({ token: toJson(token) }, 200);
+    }
+    const revoked = await revokeWithAll(scope, id);
+    if (revoked === null) throw noSuchToken();
+    inBackground(c, revoked.work);
+    c.set("outcome", "deleting");
+    return c.json({ token: toJson(revoked.token), ...(await allOf(scope, revoked)) }, 202);
   });
 }
 
-const toJson = ({ id, owner, createdAt, expiresAt, revokedAt }: TokenRow) => ({
-  id,
-  owner,
-  created_at: new Date(createdAt).toISOString(),
-  expires_at: new Date(expiresAt).toISOString(),
-  revoked_at: revokedAt === null ? null : new Date(revokedAt).toISOString(),
+const noSuchToken = (): HttpProblem => new HttpProblem("not_found", { detail: "There is no token of this id." });
+
+const notMinted = ({ code, message, ...details }: MintRefusal): HttpProblem =>
+  new HttpProblem(code, { detail: message, ...details });
+
+const toJson = (token: TokenRow) => ({
+  id: token.id,
+  owner: token.owner,
+  policy: token.policy,
+  note: token.note,
+  created_at: iso(token.createdAt),
+  expires_at: iso(token.expiresAt),
+  last_used_at: token.lastUsedAt === null ? null : iso(token.lastUsedAt),
+  revoked_at: token.revokedAt === null ? null : iso(token.revokedAt),
 });
+
+const iso = (unixMs: number): string => new Date(unixMs).toISOString();

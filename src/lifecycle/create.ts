@@ -60,6 +60,8 @@ export async function createMachine(
 /** What a create is to come to, as far as that is known before the first look at a row. */
 interface Plan extends CheckedOrder, Pick<MachineRow, "owner" | "account" | "name" | "credential" | "specSha256"> {
   readonly policy: Policy;
+  /** Of a minted token that asks for it; revoked meanwhile, it makes nothing. */
+  readonly tokenId: string | null;
 }
 
 /** The same, and where it is tried. */
@@ -67,7 +69,7 @@ type Sited = Plan & { readonly candidates: Candidates };
 
 async function planOf(
   context: RequestContext,
-  { owner, account, policy }: Principal,
+  { owner, account, policy, evidence }: Principal,
   name: string,
   said: MachineOrder,
 ): Promise<Outcome<Plan>> {
@@ -78,7 +80,8 @@ async function planOf(
   const installation = await claimInstallation(context);
   if (!installation.ok) return installation;
   const [credential, specSha256] = [await context.credential(), await specHash(said)];
-  return done({ ...allowed.value, owner, account, policy, name, credential, specSha256 });
+  const tokenId = evidence.by === "token" ? evidence.id : null;
+  return done({ ...allowed.value, owner, account, policy, tokenId, name, credential, specSha256 });
 }
 
 /** Whether an order breaks no rule and no policy, as far as that can be told without asking anybody. */
@@ -118,12 +121,13 @@ async function rowOf(context: RequestContext, plan: Sited, now: number): Promise
   };
 }
 
-/** Writes down the row and makes its machine; null where a live row has the name by now. */
+/** Writes down the row and makes its machine; null where none may be written by now. */
 function begin(context: RequestContext, row: NewMachine, plan: Sited): Promise<Outcome<Created> | null> {
+  const { store, requestId } = context;
   const claim = claimAt(row.requestedAt, false);
   const [until = row.requestedAt] = claim.untils;
   return tryingMachine(context, row.uid, claim, async () =>
-    (await context.store.machines.insert(row, until, context.requestId)) ? attempt(context, row, plan, claim) : null,
+    (await store.machines.insert(row, until, requestId, plan.tokenId)) ? attempt(context, row, plan, claim) : null,
   );
 }
 

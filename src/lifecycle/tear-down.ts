@@ -16,7 +16,11 @@ export interface TearDown {
  * Takes down everything that an owner has: machines first, then firewalls, networks and keys (S52). The word is written down for
  * all of it at once; a dry run names it and changes nothing.
  */
-export async function tearDown(context: RequestContext, { owner }: Principal, dryRun: boolean): Promise<TearDown> {
+export async function tearDown(
+  context: RequestContext,
+  { owner }: Pick<Principal, "owner">,
+  dryRun: boolean,
+): Promise<TearDown> {
   const { store, now, requestId } = context;
   const filter = { owner, statuses: [], labels: [], page: 1, perPage: MEANT_AT_ONCE };
   const { rows: machines } = await store.machines.list(filter);

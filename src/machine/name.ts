@@ -1,3 +1,4 @@
+import { base32 } from "./base32.ts";
 import { invalid, valid, type Checked } from "./validation.ts";
 
 /** RFC 1123, one label: lower case, digits, inner hyphens, at most 63; a digit may lead (S23, S24, P16). */
@@ -34,7 +35,6 @@ export function parseRef(text: string, field = "ref"): Checked<Ref> {
   return name.ok ? valid({ by: "name", name: name.value }) : name;
 }
 
-const BASE32 = "abcdefghijklmnopqrstuvwxyz234567";
 const HASH_CHARACTERS = 13;
 const READABLE_CHARACTERS = 63 - 1 - HASH_CHARACTERS;
 
@@ -47,17 +47,5 @@ export async function providerName(installation: string, owner: string, name: st
   // JSON keeps the three apart: no owner and name can be cut so that two pairs read alike.
   const bytes = new TextEncoder().encode(JSON.stringify([installation, owner, name]));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  let hash = "";
-  let bits = 0;
-  let held = 0;
-  for (const byte of digest) {
-    held = ((held << 8) | byte) & 0xfff;
-    bits += 8;
-    while (bits >= 5) {
-      bits -= 5;
-      hash += BASE32[(held >> bits) & 31] ?? "";
-    }
-    if (hash.length >= HASH_CHARACTERS) break;
-  }
-  return `${name.slice(0, READABLE_CHARACTERS)}-${hash.slice(0, HASH_CHARACTERS)}`;
+  return `${name.slice(0, READABLE_CHARACTERS)}-${base32(digest).slice(0, HASH_CHARACTERS)}`;
 }

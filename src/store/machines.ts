@@ -40,11 +40,15 @@ export function createMachineStore(db: Db) {
     ...createMachineReads(db),
     ...createMachineObservations(db),
 
-    /** Holds the name and writes down the intent (I3). False when a live machine has it already, or its owner gave it up. */
+    /**
+     * Holds the name and writes down the intent (I3). False when a live machine has it already, its owner gave it up, or the minted
+     * token that asks for it has been revoked since it was looked at.
+     */
     async insert(
       row: NewMachine & Partial<Pick<MachineRow, "attachments">>,
       tryingUntil: number,
       requestId: string | null,
+      tokenId: string | null = null,
     ): Promise<boolean> {
       const insert = insertInto(
         "machines",
@@ -74,7 +78,11 @@ export function createMachineStore(db: Db) {
           next_try_at: tryingUntil,
           tried_at: row.requestedAt,
         },
-        { unless: NAME_GIVEN_UP, tail: "ON CONFLICT DO NOTHING RETURNING uid" },
+        {
+          unless: `${NAME_GIVEN_UP} UNION ALL ${TOKEN_REVOKED}`,
+          params: [tokenId],
+          tail: "ON CONFLICT DO NOTHING RETURNING uid",
+        },
       );
       const told = { uid: row.uid, at: row.requestedAt, event: "requested", requestId } as const;
       const [inserted] = await db.batch([insert, eventIf(told, "changes() > 0")]);
@@ -159,6 +167,7 @@ export function createMachineStore(db: Db) {
   };
 }
 
-/** Decided in the insert itself, so that of a create and a tombstone exactly one wins. */
+/** Both are decided in the insert itself, so that of a create and a tombstone, or a revocation, exactly one wins. */
 const NAME_GIVEN_UP = `SELECT 1 FROM tombstones
   WHERE tombstones.owner = new.owner AND tombstones.name = new.name AND until > new.requested_at`;
+const TOKEN_REVOKED = "SELECT 1 FROM tokens WHERE tokens.id = ? AND revoked_at IS NOT NULL";

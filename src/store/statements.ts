@@ -29,12 +29,16 @@ export const change = (
 
 /**
  * `INSERT INTO table (…)` of one row, which `unless` may know as `new` and forbid by finding something, then `tail`. Column
- * names come from code, values are bound.
+ * names come from code, values are bound, and `params` after them, for each `?` in `unless`.
  */
 export function insertInto(
   table: string,
   values: Readonly<Record<string, Param>>,
-  { unless, tail = "" }: { readonly unless?: string; readonly tail?: string } = {},
+  {
+    unless,
+    params = [],
+    tail = "",
+  }: { readonly unless?: string; readonly params?: readonly Param[]; readonly tail?: string } = {},
 ): Change {
   const columns = Object.keys(values).join(", ");
   const row = Object.keys(values)
@@ -47,6 +51,7 @@ export function insertInto(
       tail,
     },
     ...Object.values(values),
+    ...params,
   );
 }
 

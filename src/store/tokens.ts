@@ -1,61 +1,109 @@
 import * as z from "zod";
 import { sql } from "./db.ts";
 import { parseFirst, selectPage } from "./rows.ts";
-import { change, insertInto, query } from "./statements.ts";
+import { change, insertInto, query, type Change, type Query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
 /** A minted token as it is remembered: never its secret. */
 export interface TokenRow {
   readonly id: string;
   readonly owner: string;
+  readonly policy: string;
+  readonly note: string;
   readonly createdAt: number;
   readonly expiresAt: number;
+  /** To the hour; null where nobody has used it. */
+  readonly lastUsedAt: number | null;
   readonly revokedAt: number | null;
+}
+
+/** A token that is about to be written down. */
+export interface NewToken extends Omit<TokenRow, "lastUsedAt" | "revokedAt"> {
+  readonly secretSha256: string;
+  readonly authEpoch: string;
+  /** What a repeated order is known by, and until when. */
+  readonly idempotency: { readonly sha256: string; readonly until: number } | null;
 }
 
 const tokenRow: z.ZodType<TokenRow> = z
   .object({
     id: z.string(),
     owner: z.string(),
+    policy: z.string(),
+    note: z.string(),
     created_at: z.int(),
     expires_at: z.int(),
+    last_used_at: z.int().nullable(),
     revoked_at: z.int().nullable(),
   })
   .transform((row) => ({
     id: row.id,
     owner: row.owner,
+    policy: row.policy,
+    note: row.note,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
     revokedAt: row.revoked_at,
   }));
 
-/** The `tokens` table. */
-export function createTokenStore(db: Db) {
-  return {
-    async insert(row: TokenRow & { readonly secretSha256: string; readonly authEpoch: string }): Promise<void> {
-      await db.write(
-        insertInto("tokens", {
-          id: row.id,
-          owner: row.owner,
-          secret_sha256: row.secretSha256,
-          auth_epoch: row.authEpoch,
-          created_at: row.createdAt,
-          expires_at: row.expiresAt,
-        }),
-      );
-    },
+/** Not expired, not revoked, of this epoch: `?2` is the epoch, `?3` now. */
+const USABLE = "auth_epoch = ?2 AND expires_at > ?3 AND revoked_at IS NULL";
 
-    /** The token of this secret, if it may be used now: not expired, not revoked, of this epoch. */
-    async usable(secretSha256: string, authEpoch: string, now: number): Promise<TokenRow | null> {
-      const rows = await db.read(
-        query(
-          `SELECT * FROM tokens WHERE secret_sha256 = ? AND auth_epoch = ? AND expires_at > ? AND revoked_at IS NULL`,
-          secretSha256,
+/** Decided in the insert itself, so that of two orders under one key exactly one makes a token. */
+const KEY_IS_TAKEN = `SELECT 1 FROM tokens
+  WHERE tokens.idempotency_sha256 = new.idempotency_sha256 AND tokens.idempotency_until > new.created_at`;
+
+/** The `tokens` table. A method that changes rows says what it is guarded by; a lost guard changes nothing. */
+export function createTokenStore(db: Db) {
+  const first = async (asked: Query): Promise<TokenRow | null> => parseFirst(tokenRow, await db.read(asked));
+  const changed = async (made: Change): Promise<TokenRow | null> => parseFirst(tokenRow, await db.write(made));
+  return {
+    /** Null where a token has this idempotency key already. */
+    insert: ({ idempotency, ...row }: NewToken): Promise<TokenRow | null> =>
+      changed(
+        insertInto(
+          "tokens",
+          {
+            id: row.id,
+            owner: row.owner,
+            policy: row.policy,
+            note: row.note,
+            secret_sha256: row.secretSha256,
+            auth_epoch: row.authEpoch,
+            created_at: row.createdAt,
+            expires_at: row.expiresAt,
+            idempotency_sha256: idempotency?.sha256 ?? null,
+            idempotency_until: idempotency?.until ?? null,
+          },
+          { unless: KEY_IS_TAKEN, tail: "RETURNING *" },
+        ),
+      ),
+
+    /** The token that was ordered under an idempotency key which still counts. */
+    byIdempotency: (sha256: string, now: number): Promise<TokenRow | null> =>
+      first(query("SELECT * FROM tokens WHERE idempotency_sha256 = ? AND idempotency_until > ?", sha256, now)),
+
+    /** Puts a new secret in the old one's place. Guarded by the token being usable; null where it is not. */
+    replaceSecret: (id: string, secretSha256: string, authEpoch: string, now: number): Promise<TokenRow | null> =>
+      changed(
+        change(
+          { head: "UPDATE tokens SET secret_sha256 = ?4", where: `id = ?1 AND ${USABLE}`, tail: "RETURNING *" },
+          id,
           authEpoch,
           now,
+          secretSha256,
         ),
-      );
-      return parseFirst(tokenRow, rows);
+      ),
+
+    /** The token of this secret, if it may be used now: not expired, not revoked, of this epoch. */
+    usable: (secretSha256: string, authEpoch: string, now: number): Promise<TokenRow | null> =>
+      first(query(`SELECT * FROM tokens WHERE secret_sha256 = ?1 AND ${USABLE}`, secretSha256, authEpoch, now)),
+
+    /** Notes that a token is in use. Guarded by nobody having noted it since `before`, so that of many uses one is written. */
+    async noteUse(id: string, now: number, before: number): Promise<void> {
+      const where = "id = ?1 AND coalesce(last_used_at, 0) <= ?3";
+      await db.write(change({ head: "UPDATE tokens SET last_used_at = ?2", where }, id, now, before));
     },
 
     /** One page, newest first, dead ones included, and how many there are. */
@@ -63,15 +111,13 @@ export function createTokenStore(db: Db) {
       selectPage(db, tokenRow, { from: sql("tokens"), order: "created_at DESC, id", page, perPage }),
 
     /** Ends a token for good; a second time changes nothing. Null when there is none of this id. */
-    async revoke(id: string, now: number): Promise<TokenRow | null> {
-      const rows = await db.write(
+    revoke: (id: string, now: number): Promise<TokenRow | null> =>
+      changed(
         change(
           { head: "UPDATE tokens SET revoked_at = coalesce(revoked_at, ?2)", where: "id = ?1", tail: "RETURNING *" },
           id,
           now,
         ),
-      );
-      return parseFirst(tokenRow, rows);
-    },
+      ),
   };
 }

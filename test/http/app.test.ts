@@ -26,7 +26,7 @@ describe("the app", () => {
         outcome: "unauthorized",
         principal: null,
         fetches: 0,
-        statements: 1,
+        statements: 0,
       },
     ]);
   });

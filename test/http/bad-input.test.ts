@@ -202,6 +202,7 @@ describe("a name, id or query that breaks a rule", () => {
       ["POST", "/v1/sweeps?dry_run=true", undefined, "dry_run"],
       ["POST", "/v1/tokens?expires_in=1h", { owner: "x" }, "expires_in"],
       ["DELETE", "/v1/tokens/a?dry_run=true", undefined, "dry_run"],
+      ["DELETE", "/v1/tokens/a?destroy=1", undefined, "destroy"],
       ["GET", "/v1/tokens?owner=a", undefined, "owner"],
     ];
     for (const [method, path, body, field] of calls)
@@ -232,6 +233,8 @@ describe("a name, id or query that breaks a rule", () => {
       [{ owner: "a", expires_in: "0s" }, "expires_in"],
       [{ owner: "a", expires_in: "367d" }, "expires_in"],
       [{ owner: "a", expires_in: 5 }, "expires_in"],
+      [{ owner: "a", policy: 5 }, "policy"],
+      [{ owner: "a", note: null }, "note"],
     ];
     for (const [body, field] of bodies)
       await expectRefused(createMayfly(), ["POST", "/v1/tokens", body], 422, { field });

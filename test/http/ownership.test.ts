@@ -1,49 +1,5 @@
 import { describe, expect, it } from "vitest";
-import * as z from "zod";
-import { BODY, createMayfly, HOUR, machineIn, machinesIn } from "../mayfly.ts";
-
-const tokenIn = (body: unknown) =>
-  z.object({ token: z.object({ id: z.string(), owner: z.string(), secret: z.string() }) }).parse(body).token;
-
-describe("tokens", () => {
-  it("are minted for a named owner, shown once, and kept as a hash", async () => {
-    const mayfly = createMayfly();
-    const minted = await mayfly.send("POST", "/v1/tokens", { owner: "alice" });
-    expect(minted.status).toBe(201);
-    const { id, owner, secret } = tokenIn(minted.body);
-    expect(owner).toBe("tok.alice");
-    const listed = await mayfly.send("GET", "/v1/tokens");
-    expect(listed.body).toMatchObject({ tokens: [{ id, owner: "tok.alice", revoked_at: null }] });
-    const { results } = await mayfly.bindings.DB.prepare("SELECT * FROM tokens").all();
-    expect(listed.text + JSON.stringify(results)).not.toContain(secret);
-  });
-
-  it("die when they are revoked, when they expire, and when the epoch moves on", async () => {
-    const mayfly = createMayfly();
-    const mint = async (owner: string, life: string) =>
-      tokenIn((await mayfly.send("POST", "/v1/tokens", { owner, expires_in: life })).body);
-    const use = async (secret: string, world = mayfly) =>
-      (await world.send("GET", "/v1/machines", undefined, secret)).status;
-
-    const revoked = await mint("alice", "2h");
-    expect(await use(revoked.secret)).toBe(200);
-    expect((await mayfly.send("DELETE", `/v1/tokens/${revoked.id}`)).status).toBe(200);
-    expect(await use(revoked.secret)).toBe(401);
-    expect((await mayfly.send("DELETE", `/v1/tokens/${revoked.id}`)).status).toBe(200);
-    expect((await mayfly.send("DELETE", "/v1/tokens/tok_unknown")).status).toBe(404);
-
-    const short = await mint("bob", "1h");
-    expect(await use(short.secret)).toBe(200);
-    mayfly.advance(HOUR);
-    expect(await use(short.secret)).toBe(401);
-
-    const old = await mint("carol", "9h");
-    const nextEpoch = createMayfly({ AUTH_EPOCH: "2" });
-    nextEpoch.advance(HOUR);
-    expect(await use(old.secret, nextEpoch)).toBe(401);
-    expect(await use(old.secret)).toBe(200);
-  });
-});
+import { BODY, createMayfly, machineIn, machinesIn } from "../mayfly.ts";
 
 describe("an owner", () => {
   it("sees and touches only its own; foreign and unknown look the same", async () => {

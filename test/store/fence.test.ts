@@ -21,7 +21,15 @@ const RESOURCE = {
   material: null,
   selectors: [],
 };
-const TOKEN = { id: "old", owner: "tok.ci", authEpoch: "1", createdAt: NOW, expiresAt: END, revokedAt: null };
+const TOKEN = {
+  id: "old",
+  owner: "tok.ci",
+  policy: "default",
+  note: "",
+  authEpoch: "1",
+  createdAt: NOW,
+  expiresAt: END,
+};
 const SWEEP = {
   startedBy: "cron",
   dryRun: false,
@@ -161,8 +169,11 @@ const CALLS: Calls = {
     list: reads(({ sweeps }) => sweeps.list(1, 9)),
   },
   tokens: {
-    insert: writes(({ tokens }) => tokens.insert({ ...TOKEN, id: "new", secretSha256: "new" })),
+    insert: writes(({ tokens }) => tokens.insert({ ...TOKEN, id: "new", secretSha256: "new", idempotency: null })),
+    byIdempotency: reads(({ tokens }) => tokens.byIdempotency("key", NOW)),
+    replaceSecret: writes(({ tokens }) => tokens.replaceSecret("old", "other", "1", NOW)),
     usable: reads(({ tokens }) => tokens.usable("old", "1", NOW)),
+    noteUse: writes(({ tokens }) => tokens.noteUse("old", NOW, NOW)),
     list: reads(({ tokens }) => tokens.list(1, 9)),
     revoke: writes(({ tokens }) => tokens.revoke("old", NOW)),
   },

@@ -22,9 +22,10 @@ export interface Definition {
   request?: {
     query?: z.ZodObject;
     params?: z.ZodObject;
+    /** Those that the route itself goes by; others are none of its business. */
+    headers?: z.ZodObject;
     body?: { content: { "application/json": { schema: z.ZodType } }; required?: boolean };
     // Nothing would check these, so no definition may have them.
-    headers?: never;
     cookies?: never;
   };
   responses: { [status: number]: Answer; default?: Answer };
@@ -41,6 +42,7 @@ type Schemas<D extends Definition> =
   NonNullable<D["request"]> extends infer Request
     ? (Request extends { query: infer Schema } ? { query: Schema } : unknown) &
         (Request extends { params: infer Schema } ? { param: Schema } : unknown) &
+        (Request extends { headers: infer Schema } ? { header: Schema } : unknown) &
         (Request extends { body: { content: { "application/json": { schema: infer Schema } } } }
           ? { json: Schema }
           : unknown)
@@ -63,7 +65,7 @@ type Answers<D extends Definition> = {
 export class Api extends Hono<AppEnv> {
   readonly definitions: Definition[] = [];
 
-  /** Adds a route: its middleware, then the checks of query, path and body, then `handler`. */
+  /** Adds a route: its middleware, then the checks of query, path, headers and body, then `handler`. */
   openapi<D extends Definition>(
     definition: D,
     handler: Handler<AppEnv, string, Checked<D>, Promise<Answers<D>>>,
@@ -77,10 +79,11 @@ export class Api extends Hono<AppEnv> {
 }
 
 function checksOf({ request = {} }: Definition): Middleware[] {
-  const { query, params, body } = request;
+  const { query, params, headers, body } = request;
   const checks: Middleware[] = [];
   if (query) checks.push(zValidator("query", query, refuse));
   if (params) checks.push(zValidator("param", params, refuse));
+  if (headers) checks.push(zValidator("header", headers, refuse));
   if (body) {
     const check: Middleware = zValidator("json", body.content["application/json"].schema, refuse);
     checks.push(body.required === true ? check : unlessAbsent(check));
