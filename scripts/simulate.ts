@@ -48,6 +48,8 @@ console.log(
   `${tally.histories} histories in ${seconds.toFixed(0)} s: ${tally.ticks} ticks, ${tally.answers} requests, ` +
     `${tally.born} machines made, ${tally.died} gone, longest overstay past expires_at ${tally.longestOverstay} good ticks`,
 );
+const served = Object.entries(tally.served).map(([who, times]) => `${who} ${times}`);
+console.log(`  served: ${served.toSorted((a, b) => a.localeCompare(b)).join(", ")}`);
 for (const [what, times] of Object.entries(tally.strikes).sort(([a], [b]) => a.localeCompare(b)))
   console.log(`${what.padEnd(20)} ${times}`);
 if (failure !== null) {

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { sql } from "../../src/store/db.ts";
 import type { Books } from "./books.ts";
+import type { Callers } from "./callers.ts";
 import type { Database } from "./database.ts";
 import { LIVES, type Act } from "./history.ts";
 import type { Answer, Installation } from "./installation.ts";
@@ -34,17 +35,23 @@ export interface Scene {
   readonly provider: Provider;
   readonly database: Database;
   readonly mayfly: Installation;
+  readonly callers: Callers;
   readonly installation: string;
 }
 
 /** Lets somebody do something, whatever becomes of it. */
 export async function perform(scene: Scene, act: Act, circumstances: Circumstances): Promise<void> {
-  const { books, clock, mayfly } = scene;
+  const { books, clock, mayfly, callers } = scene;
+  const owner = "owner" in act ? act.owner : "tok.ann";
   const send = async (method: string, path: string, body?: unknown) => {
-    const answer = await mayfly.send(circumstances, method, path, body);
+    const call = async () => ({ method, path, body, token: await callers.tokenOf(owner, clock.now) });
+    let answer = await mayfly.send(circumstances, await call());
+    if (answer?.status === 401 && (await callers.renew(owner, mayfly, circumstances)))
+      answer = await mayfly.send({ ...circumstances, mishap: null }, await call());
     books.answers += 1;
+    if (answer !== undefined && answer.status < 300) books.served.set(owner, (books.served.get(owner) ?? 0) + 1);
     books.trace.push(`${act.do}: ${answer?.status ?? "died"}`);
-    if (answer !== undefined) check(answer, `${method} ${path}`, books);
+    if (answer !== undefined) check(answer, `${method} ${path}`, scene);
     return answer;
   };
   if (act.do === "renew" || act.do === "destroy")
@@ -118,7 +125,9 @@ const theirs = ({ provider, installation }: Scene, whose: Whose) =>
   provider.simulator.state().servers.filter((one) => isOf(one, installation) && keyOfServer(one) === keyOf(whose));
 
 /** I7 and I8, as far as an answer shows them. */
-function check({ status, text }: Answer, what: string, books: Books): void {
+function check({ status, text }: Answer, what: string, { books, callers }: Scene): void {
   if (status === 500) books.broken.push(`I8: ${what} was answered with 500: ${text}`);
   if (text.includes(CANARY)) books.broken.push(`I7: the answer to ${what} tells cloud-init`);
+  for (const secret of callers.secrets)
+    if (text.includes(secret)) books.broken.push(`I7: the answer to ${what} tells a token`);
 }

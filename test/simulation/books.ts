@@ -28,6 +28,8 @@ export interface Books {
   readonly born: Map<number, number>;
   died: number;
   answers: number;
+  /** How often each caller got what it asked for. */
+  readonly served: Map<string, number>;
   ticks: number;
   /** Good ticks that a machine lived on past its end: the longest. */
   longestOverstay: number;
@@ -49,6 +51,7 @@ export const openBooks = (): Books => ({
   born: new Map(),
   died: 0,
   answers: 0,
+  served: new Map(),
   ticks: 0,
   longestOverstay: 0,
 });

@@ -1,15 +1,15 @@
 /** What can happen in a history, as plain records: they shrink best, print as they are, and replay by seed and path alone. */
 import fc from "fast-check";
+import { OWNERS, type Owner } from "./callers.ts";
 import { MISHAPS, type Mishap } from "./invocation.ts";
 
-const OWNERS = ["tok.ann", "tok.bob"] as const;
 const NAMES = ["a", "b"] as const;
 /** As they are asked for, and in milliseconds. */
 export const LIVES = { "60s": 60_000, "5m": 300_000, "20m": 1_200_000, "1h": 3_600_000, "3h": 10_800_000 } as const;
 const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;
 
 interface Whose {
-  readonly owner: (typeof OWNERS)[number];
+  readonly owner: Owner;
   readonly name: (typeof NAMES)[number];
 }
 /** What is asked of one mayfly. */

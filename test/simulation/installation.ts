@@ -8,6 +8,8 @@ import { createProviders } from "../../src/providers.ts";
 import type { SweepReport } from "../../src/reaper/report.ts";
 import { hostOf, openInvocation as openReal, openSweep, runSweep } from "../../src/invocation.ts";
 import type { Runtime } from "../../src/runtime.ts";
+import { GITHUB } from "../auth/issuer.ts";
+import { CONFIGURATION, theIssuer } from "./callers.ts";
 import { asD1, type Database } from "./database.ts";
 import { openInvocation, type Circumstances, type Invocation } from "./invocation.ts";
 import type { Clock, Provider } from "./provider.ts";
@@ -18,9 +20,17 @@ export interface Answer {
   readonly text: string;
 }
 
+/** What somebody asks of one mayfly. */
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly token: string;
+}
+
 export interface Installation {
   /** Undefined when the Worker died over it. */
-  send(circumstances: Circumstances, method: string, path: string, body?: unknown): Promise<Answer | undefined>;
+  send(circumstances: Circumstances, call: Call): Promise<Answer | undefined>;
   /** What cron starts, so many milliseconds later or earlier than it is; null while another sweep runs. */
   tick(circumstances: Circumstances, off?: number): Promise<SweepReport | null | undefined>;
 }
@@ -51,7 +61,11 @@ function runtimeOf(
   return {
     now: () => clock.now,
     newUid: () => `00000000-0000-4000-8000-${String(++isolate.uids.count).padStart(12, "0")}`,
-    randomBytes: (count) => new Uint8Array(count).fill(++isolate.uids.count),
+    randomBytes: (count) => {
+      const bytes = new Uint8Array(count);
+      new DataView(bytes.buffer).setUint32(0, ++isolate.uids.count);
+      return bytes;
+    },
     log,
     sleep: async (milliseconds) => {
       clock.now += milliseconds;
@@ -60,12 +74,15 @@ function runtimeOf(
       const request = new Request(input, init);
       return invocation.cross(
         "provider",
-        () => provider.call(request, installation),
+        () => (isForIssuer(request) ? askIssuer(request) : provider.call(request, installation)),
         () => timeOut(init.signal),
       );
     },
   };
 }
+
+const isForIssuer = ({ url }: Request): boolean => url.startsWith(GITHUB);
+const askIssuer = async (request: Request): Promise<Response> => (await theIssuer()).fetch(request);
 
 /** What outlives an invocation, and not a death. */
 interface Isolate {
@@ -102,7 +119,7 @@ export function openInstallation(surroundings: Surroundings, uids: { count: numb
   }
 
   return {
-    send: (circumstances, method, path, body) =>
+    send: (circumstances, { method, path, body, token }) =>
       live(circumstances, async (runtime, own) => {
         const later: Promise<unknown>[] = [];
         const context = {
@@ -112,10 +129,15 @@ export function openInstallation(surroundings: Surroundings, uids: { count: numb
         };
         const init = {
           method,
-          headers: { Authorization: `Bearer ${own.ADMIN_TOKEN}` },
+          headers: { Authorization: `Bearer ${token}` },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         };
-        const response = await createApp(hostOf(runtime, isolate.openProvider, {})).request(path, init, own, context);
+        const response = await createApp(hostOf(runtime, isolate.openProvider, CONFIGURATION)).request(
+          path,
+          init,
+          own,
+          context,
+        );
         // A failure that waits there has been answered; here it counts that all of it is over.
         await Promise.allSettled(later);
         return { status: response.status, text: await response.text() };

@@ -4,6 +4,7 @@ import { vi } from "vitest";
 import { perform, sweepOnce, type Scene } from "./acts.ts";
 import { strike, type Books } from "./books.ts";
 import type { ServerState } from "../simulator/simulator.ts";
+import { openCallers } from "./callers.ts";
 import { become, copyOf, newDatabase, type Copy } from "./copies.ts";
 import type { Database } from "./database.ts";
 import type { Act, Step } from "./history.ts";
@@ -30,8 +31,16 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
   const uids = { count: 0 };
   const open = (installation: string) =>
     openInstallation({ installation, clock, provider, database, log: (event) => void books.logs.push(event) }, uids);
-  const scene: Scene = { books, clock, provider, database, mayfly: open(ours), installation: ours };
-  const sibling: Scene = { ...scene, mayfly: open(SIBLING), installation: SIBLING };
+  const scene: Scene = {
+    books,
+    clock,
+    provider,
+    database,
+    mayfly: open(ours),
+    callers: openCallers(),
+    installation: ours,
+  };
+  const sibling: Scene = { ...scene, mayfly: open(SIBLING), callers: openCallers(), installation: SIBLING };
   const people = openPeople(provider, ours);
   const afterTick = createOverstay(books);
   let copy: Copy | null = null;

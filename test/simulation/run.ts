@@ -13,7 +13,16 @@ export async function runHistories(
   { seed, runs, path, isFirstEnough }: Order,
   transaction: Transaction = (act) => act(),
 ): Promise<Result> {
-  const tally: Tally = { histories: 0, ticks: 0, answers: 0, born: 0, died: 0, longestOverstay: 0, strikes: {} };
+  const tally: Tally = {
+    histories: 0,
+    ticks: 0,
+    answers: 0,
+    born: 0,
+    died: 0,
+    longestOverstay: 0,
+    strikes: {},
+    served: {},
+  };
   const property = fc.asyncProperty(history, async (steps) => {
     const books = openBooks();
     try {
@@ -48,6 +57,7 @@ function add(tally: Tally, books: Books): void {
   tally.born += books.born.size;
   tally.died += books.died;
   tally.longestOverstay = Math.max(tally.longestOverstay, books.longestOverstay);
+  for (const [who, times] of books.served) tally.served[who] = (tally.served[who] ?? 0) + times;
   for (const [what, times] of books.strikes) tally.strikes[what] = (tally.strikes[what] ?? 0) + times;
 }
 

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { expect, inject, it } from "vitest";
 import fc from "fast-check";
 import { openBooks } from "./books.ts";
+import { OWNERS } from "./callers.ts";
 import { onD1, type Database } from "./database.ts";
 import { EFFECTS, history, ODDITIES, type Step } from "./history.ts";
 import { MISHAPS } from "./invocation.ts";
@@ -11,10 +12,10 @@ import { runHistories, withFakeTimers } from "./run.ts";
 import { withSqlite } from "./sim-db.ts";
 
 /** What no history of a run has met, though it is long enough to meet all: such a run would show nothing. */
-function neverSeen({ histories, strikes, born, died }: Tally): string[] {
+function neverSeen({ histories, strikes, served, born, died }: Tally): string[] {
   if (histories < SHORT.runs) return [];
-  const counts = { ...strikes, born, died };
-  return [...EFFECTS, ...ODDITIES, ...MISHAPS, ...Object.keys(counts)].filter(
+  const counts = { ...strikes, ...served, born, died };
+  return [...EFFECTS, ...ODDITIES, ...MISHAPS, ...OWNERS, ...Object.keys(counts)].filter(
     (what) => !new Map(Object.entries(counts)).get(what),
   );
 }
