@@ -12,8 +12,8 @@ export interface SimulatorServer {
   close(): Promise<void>;
 }
 
-/** Serves a simulator on the loopback address; port 0 takes a free one. Rejects in plain words when it cannot. */
-export async function serveSimulator(simulator: Simulator, port: number): Promise<SimulatorServer> {
+/** Serves a simulator, or what else answers so, on the loopback address; port 0 takes a free one. Rejects in plain words when it cannot. */
+export async function serveSimulator(simulator: Pick<Simulator, "fetch">, port: number): Promise<SimulatorServer> {
   const listener = listenerFor(simulator);
   // The listener answers its own failures; there is nothing to wait for.
   const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
@@ -23,7 +23,7 @@ export async function serveSimulator(simulator: Simulator, port: number): Promis
   return { url: `http://127.0.0.1:${actual}`, close: () => close(server) };
 }
 
-function listenerFor(simulator: Simulator) {
+function listenerFor(simulator: Pick<Simulator, "fetch">) {
   const listener = async (
     request: Request,
     env: { incoming: { socket: { destroy(): unknown } } },

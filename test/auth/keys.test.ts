@@ -76,6 +76,23 @@ describe("an issuer's keys", () => {
     expect(statuses.filter((status) => status === 403)).toHaveLength(20);
   });
 
+  it("stay those that were asked for last, where an older answer comes later", async () => {
+    const callers = await createCallers({});
+    const late = Promise.withResolvers<Response>();
+    const keys = { keys: [callers.issuer.jwk()] };
+    callers.issuer.answer = () => late.promise;
+    const first = callers.ask(githubClaims());
+    await vi.waitUntil(() => callers.issuer.asked.length > 0);
+    callers.issuer.answer = undefined;
+    callers.mayfly.advance(SECOND);
+    await callers.issuer.rotate();
+    expect((await callers.ask(githubClaims())).status).toBe(201);
+    late.resolve(Response.json(keys));
+    expect((await first).status).toBe(200);
+    expect((await callers.ask(githubClaims())).status).toBe(200);
+    expect(callers.issuer.asked).toHaveLength(2);
+  });
+
   it("are not mixed up: an issuer's token is not verified with another's key of the same name", async () => {
     const forge = await createIssuer({ url: FORGE.url, alg: "ES256" });
     const github = await createIssuer({ url: GITHUB, alg: "ES256" });
