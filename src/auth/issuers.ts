@@ -51,7 +51,7 @@ const LOOPBACK_HOST = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/;
 
 /** An address that tokens or keys come from: https, or this machine while the provider is on it too. */
 const address = (isLocal: boolean) =>
-  z.url({ protocol: /^https?$/, error: "must be an https URL" }).refine((text) => {
+  z.url({ protocol: /^https?$/, error: "must be an https URL", abort: true }).refine((text) => {
     const { protocol, hostname } = new URL(text);
     return protocol === "https:" || (isLocal && LOOPBACK_HOST.test(hostname));
   }, "must be https: keys that came in the clear could be anybody's");
@@ -65,10 +65,7 @@ export const configName = z
 /** An entry of `issuers`, as it is written. */
 export const issuerEntry = (isLocal: boolean) =>
   z.strictObject({
-    name: configName.refine(
-      (name) => BUILT_IN_ISSUERS.every((one) => one.name !== name),
-      "must be another: that one exists from the start",
-    ),
+    name: configName,
     url: address(isLocal),
     jwks: address(isLocal).optional(),
     audience: z.string().min(1, "must not be empty").optional(),
@@ -87,3 +84,19 @@ export const issuerOf = ({ name, url, jwks, audience, kind, id_claim: idClaim }:
   kind: kind ?? "other",
   idClaim: idClaim ?? null,
 });
+
+/** What is wrong with an issuer among those before it: the field and the rule; null where nothing is. */
+export function faultInIssuer(issuer: Issuer, others: readonly Issuer[]): { field: string; rule: string } | null {
+  if (others.some(({ name }) => name === issuer.name))
+    return { field: "name", rule: "must be another: an issuer of that name is there already" };
+  if (others.some(({ url }) => url === issuer.url))
+    return { field: "url", rule: "must be another: an issuer of that url is there already" };
+  if (issuer.kind !== "other" && issuer.idClaim !== null)
+    return { field: "id_claim", rule: "must be left out where kind says which claims are ids" };
+  if (stableIdsOf(issuer).length === 0)
+    return {
+      field: "id_claim",
+      rule: "is required without a kind: the claim that tells callers apart and never passes to another",
+    };
+  return null;
+}

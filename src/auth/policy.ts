@@ -65,7 +65,7 @@ export const tokenPolicy = (policies: readonly Policy[], name: string): Policy |
 
 const text = z.string("must be text").min(1, "must not be empty");
 const patterns = z.array(text, "must be a list of patterns").min(1, "must name at least one").optional();
-const value = z.union([text, z.number(), z.boolean()], "must be text, a number, true or false").transform(String);
+const value = z.union([text, z.int(), z.boolean()], "must be text, a whole number, true or false").transform(String);
 const claim = z.union(
   [value.transform((one) => [one]), z.array(value).min(1, "must name at least one value")],
   "must be a value or a list of values",
