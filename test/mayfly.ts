@@ -35,9 +35,13 @@ export interface Answer {
 
 /**
  * The real app, store, driver and sweep over real D1 and the simulator, on one clock that only `advance` moves. `settings`
- * override the environment.
+ * override the environment; `hosts` answer for what is no provider, each by its name and port.
  */
-export function createMayfly(settings: Record<string, string> = {}, configuration: Configuration = {}) {
+export function createMayfly(
+  settings: Record<string, string> = {},
+  configuration: Configuration = {},
+  hosts: Record<string, (request: Request) => Promise<Response>> = {},
+) {
   let now = NOW;
   let uids = 0;
   const simulator = createDrivenSimulator({ now: () => now });
@@ -51,7 +55,10 @@ export function createMayfly(settings: Record<string, string> = {}, configuratio
     sleep: async (milliseconds) => {
       now += milliseconds;
     },
-    fetch: (input, init) => simulator.fetch(new Request(input, init)),
+    fetch: (input, init) => {
+      const request = new Request(input, init);
+      return hosts[new URL(input).host]?.(request) ?? simulator.fetch(request);
+    },
   };
   const host = hostOf(runtime, openProvider, configuration);
   const app = createApp(host);
