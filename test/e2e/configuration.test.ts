@@ -4,8 +4,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
+import { loadConfiguration } from "../../scripts/configuration.ts";
+import { issuerEntry } from "../../src/auth/issuers.ts";
+import { policyEntry } from "../../src/auth/policy.ts";
+import { readDeployment } from "../../src/deployment.ts";
 import { makeCopy, type Copy } from "./copy.ts";
-import { npmStart, type Started } from "./npm-start.ts";
+import { npmStart, ROOT, type Started } from "./npm-start.ts";
 
 const execute = promisify(execFile);
 const said = z.object({ code: z.number(), stdout: z.string(), stderr: z.string() });
@@ -100,6 +104,34 @@ describe("mayfly.config.ts", () => {
     });
   });
 
+  describe("as docs/how-to/policies.md shows it", () => {
+    it("can be used, and passes the types", async () => {
+      const { examples, cloudInit } = await readPage();
+      expect(examples.length).toBeGreaterThan(1);
+      await copy.write("profiles/small.yaml", cloudInit);
+      for (const [index, text] of examples.entries()) {
+        const file = `example-${index}.config.ts`;
+        await copy.write(file, text);
+        const deployment = readDeployment(await loadConfiguration(join(copy.path, file)), false);
+        expect(deployment.policies.length).toBeGreaterThan(0);
+      }
+      await copy.write(
+        "mayfly.config.ts",
+        [...examples.keys()].map((index) => `import "./example-${index}.config.ts";\n`).join("") +
+          "export default {};\n",
+      );
+      expect(await run("npx", "--no-install", "tsc", "--noEmit")).toEqual({ code: 0, output: "" });
+    });
+
+    it("has every field in its tables, and no other", async () => {
+      const { fields } = await readPage();
+      expect(fields).toEqual([
+        Object.keys(policyEntry.shape).filter(isSupported).toSorted(),
+        Object.keys(issuerEntry(false).shape).toSorted(),
+      ]);
+    });
+  });
+
   it.each([
     [
       "has no default export",
@@ -129,3 +161,27 @@ describe("mayfly.config.ts", () => {
     expect(output).toContain("mayfly.config.ts");
   });
 });
+
+/** What the page shows: whole files, the cloud-init that one of them imports, and the fields that its tables name. */
+async function readPage() {
+  const page = await readFile(join(ROOT, "docs/how-to/policies.md"), "utf8");
+  const blocks = (language: string) =>
+    [...page.matchAll(new RegExp("```" + language + "\\n(.*?)```", "gs"))].map(([, text]) => text ?? "");
+  const tables = page.split("\n\n").filter((part) => part.startsWith("| Field |"));
+  return {
+    examples: blocks("ts"),
+    cloudInit: blocks("yaml")[0] ?? "",
+    fields: tables.map((table) =>
+      table
+        .split("\n")
+        .slice(2)
+        .flatMap((line) => [...(line.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, field]) => field ?? ""))
+        .toSorted(),
+    ),
+  };
+}
+
+const isSupported = (field: string): boolean => {
+  const issues = policyEntry.safeParse({ name: "a", [field]: 1 }).error?.issues ?? [];
+  return issues.every(({ message }) => !message.includes("not supported yet"));
+};
