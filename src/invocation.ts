@@ -1,5 +1,5 @@
 import { sha256Hex } from "./auth/hash.ts";
-import type { KeyCache } from "./auth/settings.ts";
+import type { KeyCache } from "./auth/keys.ts";
 import { isLocal, readConfig, type Config, type SweepConfig } from "./config.ts";
 import { createDeployments, type Configuration, type Deployment } from "./deployment.ts";
 import type { Host, Scope } from "./http/edge/app-env.ts";

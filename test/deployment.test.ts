@@ -143,7 +143,7 @@ describe("what is written is read", () => {
   it.each([
     { ...CI, claims: { repository_owner_id: "9" } },
     { ...CI, claims: { repository_owner_id: ["9", "10"], repository: "acme/*" } },
-    { ...CI, claims: { repository_owner_id: "9", repository_id: "1*" } },
+    { ...CI, claims: { repository_owner_id: "9", repository_id: 1 } },
     { ...CI, owner: "run", account: "repository" },
     { name: "lab", issuer: "gitlab", claims: { project_id: 7 }, owner: "pipeline", account: "project" },
     { name: "lab", issuer: "gitlab", claims: { namespace_id: 7 }, owner: "project", account: "policy" },
@@ -207,8 +207,19 @@ describe("a mistake names the entry, the key and the rule", () => {
     ["policies.ci.claims must be an object of claims", { claims: ["repository_id"] }],
     ["policies.ci.claims.ref must be a value or a list of values", { claims: { repository_id: 1, ref: null } }],
     ["policies.ci.claims.ref must name at least one value", { claims: { repository_id: 1, ref: [] } }],
-    ["policies.ci.claims.ref must be a value or a list of values", { claims: { repository_id: 1, ref: "" } }],
-    ["policies.ci.claims.repository_id must be a value or a list of values", { claims: { repository_id: 2 ** 53 } }],
+    ["policies.ci.claims.ref must not be empty", { claims: { repository_id: 1, ref: "" } }],
+    [
+      "policies.ci.claims.repository_id must stand in quotes: numbers of that size are not told apart",
+      { claims: { repository_id: 2 ** 53 } },
+    ],
+    [
+      "policies.ci.claims.repository_id must be a number of at most 18 digits",
+      { claims: { repository_id: "acme/app" } },
+    ],
+    [
+      "policies.ci.claims.repository_id must be spelt out, without `*`",
+      { claims: { repository_owner_id: "9", repository_id: "1*" } },
+    ],
     ["policies.ci.owner must be run or repository", { owner: "repo" }],
     ["policies.ci.owner must be run or repository for github", { owner: "project" }],
     ["policies.ci.account must be repository, owner or policy", { account: "canary" }],

@@ -141,7 +141,8 @@ function textOf(value: unknown): readonly string[] {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? [String(value)] : [];
 }
 
-function shownClaim(claims: Claims, name: string): string | null {
+/** What a token says of a claim, cut; null = nothing. */
+export function shownClaim(claims: Claims, name: string): string | null {
   const value = Object.hasOwn(claims, name) ? (claims[name] ?? null) : null;
   if (value === null) return null;
   return cut(typeof value === "string" ? value : JSON.stringify(value));

@@ -47,14 +47,25 @@ const STABLE_IDS: Readonly<Record<"github" | "gitlab", readonly string[]>> = {
 export const stableIdsOf = ({ kind, idClaim }: Pick<Issuer, "kind" | "idClaim">): readonly string[] =>
   kind === "other" ? (idClaim === null ? [] : [idClaim]) : STABLE_IDS[kind];
 
+/** An id of a repository, a project or a run: as many digits leave room in an owner's key for all that stands beside them. */
+export const digits = z.string().regex(/^[1-9]\d{0,17}$/, "must be a number of at most 18 digits");
+
+/** Of every token the same, or of every token another: they tell no caller from others. */
+const TELL_NOBODY = ["iss", "aud", "exp", "nbf", "iat", "jti"];
+
 const LOOPBACK_HOST = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/;
 
-/** An address that tokens or keys come from: https, or this machine while the provider is on it too. */
-const address = (isLocal: boolean) =>
-  z.url({ protocol: /^https?$/, error: "must be an https URL", abort: true }).refine((text) => {
-    const { protocol, hostname } = new URL(text);
-    return protocol === "https:" || (isLocal && LOOPBACK_HOST.test(hostname));
-  }, "must be https: keys that came in the clear could be anybody's");
+/** Whether a URL is of this machine. */
+export const isLoopback = (url: string): boolean => LOOPBACK_HOST.test(new URL(url).hostname);
+
+/** An address that tokens or keys come from: https, or this machine where `mayBeLocal`. */
+export const address = (mayBeLocal: boolean) =>
+  z
+    .url({ protocol: /^https?$/, error: "must be an https URL", abort: true })
+    .refine(
+      (text) => new URL(text).protocol === "https:" || (mayBeLocal && isLoopback(text)),
+      "must be https: keys that came in the clear could be anybody's",
+    );
 
 const NAME = /^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$/;
 /** Of policies, profiles and issuers: no digit leads, so that none reads like an id in an owner's key. */
@@ -70,7 +81,14 @@ export const issuerEntry = (isLocal: boolean) =>
     jwks: address(isLocal).optional(),
     audience: z.string().min(1, "must not be empty").optional(),
     kind: z.enum(["github", "gitlab"], "must be github or gitlab, or left out").optional(),
-    id_claim: z.string().min(1, "must not be empty").optional(),
+    id_claim: z
+      .string()
+      .min(1, "must not be empty")
+      .refine(
+        (claim) => !TELL_NOBODY.includes(claim),
+        `must tell callers apart, as none of ${TELL_NOBODY.join(", ")} does`,
+      )
+      .optional(),
   });
 
 export type IssuerEntry = z.input<ReturnType<typeof issuerEntry>>;

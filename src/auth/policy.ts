@@ -3,7 +3,7 @@
  */
 import * as z from "zod";
 import { DURATION_RULE, parseDuration } from "../machine/duration.ts";
-import { configName, stableIdsOf, type Issuer } from "./issuers.ts";
+import { configName, digits, stableIdsOf, type Issuer } from "./issuers.ts";
 import { isSpeltOut } from "./pattern.ts";
 
 /** What callers may make. Reading, renewing and ending what is their own is never refused. */
@@ -65,11 +65,15 @@ export const tokenPolicy = (policies: readonly Policy[], name: string): Policy |
 
 const text = z.string("must be text").min(1, "must not be empty");
 const patterns = z.array(text, "must be a list of patterns").min(1, "must name at least one").optional();
-const value = z.union([text, z.int(), z.boolean()], "must be text, a whole number, true or false").transform(String);
-const claim = z.union(
-  [value.transform((one) => [one]), z.array(value).min(1, "must name at least one value")],
-  "must be a value or a list of values",
-);
+const value = z
+  .union([text, z.number(), z.boolean()], "must be text, a number, true or false")
+  .refine(
+    (given) => typeof given !== "number" || !Number.isInteger(given) || Number.isSafeInteger(given),
+    "must stand in quotes: numbers of that size are not told apart",
+  );
+const claim = z
+  .union([value, z.array(value).min(1, "must name at least one value")], "must be a value or a list of values")
+  .transform((given) => [given].flat().map(String));
 const flag = z.boolean("must be true or false").optional();
 const notYet = z
   .unknown()
@@ -152,8 +156,17 @@ function faultInClaims({ claims = {} }: Read, issuer: Issuer): { field: string; 
   const said = ids.filter((id) => Object.hasOwn(claims, id));
   if (said.length === 0)
     return { field: "claims", rule: `must have ${ids.join(" or ")}: a name can pass to somebody else` };
-  const isSaid = said.some((id) => claims[id]?.every(isSpeltOut));
-  return isSaid ? null : { field: `claims.${said[0]}`, rule: "must be spelt out, without `*`" };
+  for (const id of said) {
+    const rule = (claims[id] ?? []).map((one) => faultInId(one, issuer)).find((fault) => fault !== null);
+    if (rule !== undefined) return { field: `claims.${id}`, rule };
+  }
+  return null;
+}
+
+function faultInId(id: string, { kind }: Issuer): string | null {
+  if (!isSpeltOut(id)) return "must be spelt out, without `*`";
+  if (kind !== "other") return digits.safeParse(id).error?.issues[0]?.message ?? null;
+  return id.trim() === "" ? "must not be blank" : null;
 }
 
 const WORDS: Readonly<Record<Issuer["kind"], { owner: readonly string[]; account: readonly string[] }>> = {

@@ -1,9 +1,7 @@
 import type { Store } from "../store/store.ts";
 import type { Issuer } from "./issuers.ts";
+import type { KeyWork } from "./keys.ts";
 import type { Policy } from "./policy.ts";
-
-/** The keys of issuers, as they were last fetched, for as long as an isolate lives. */
-export type KeyCache = Map<string, object>;
 
 /** What decides who may call. */
 export interface AuthSettings {
@@ -17,10 +15,6 @@ export interface AuthSettings {
 }
 
 /** What finding out works with. */
-export interface Identifying {
+export interface Identifying extends KeyWork {
   readonly store: Pick<Store, "tokens">;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  readonly fetch: (input: string, init: RequestInit) => Promise<Response>;
-  readonly keys: KeyCache;
 }

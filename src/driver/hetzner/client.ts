@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { readCapped } from "../../net/read-capped.ts";
 import { DriverError, isNotFound, type DriverErrorCode } from "../driver.ts";
 import { errorFrom, trace } from "./errors.ts";
 import { checkReserve, readRate, type Rate } from "./rate-limit.ts";
@@ -110,20 +111,4 @@ export function createClient(options: ClientOptions, memory: RateMemory = {}): C
   }
 
   return Object.assign(send, { hide: hideSecrets });
-}
-
-/** The body as text, or null once it is larger than `limit` bytes. */
-async function readCapped(response: Response, limit: number): Promise<string | null> {
-  if (response.body === null) return "";
-  const decoder = new TextDecoder();
-  let size = 0;
-  let text = "";
-  const chunks: AsyncIterable<unknown> = response.body;
-  for await (const chunk of chunks) {
-    if (!(chunk instanceof Uint8Array)) continue;
-    size += chunk.byteLength;
-    if (size > limit) return null;
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }
