@@ -1,12 +1,12 @@
 // mayfly.config.ts as the Worker gets it: bundled, since a profile's cloud-init may be imported from a file beside it.
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { build, type Loader } from "esbuild";
 import * as z from "zod";
 
 /** What wrangler.toml's [[rules]] say of imports, for esbuild. */
 export const TEXT_IMPORTS: Record<string, Loader> = { ".yaml": "text", ".yml": "text" };
 
-const FILE = fileURLToPath(new URL("../mayfly.config.ts", import.meta.url));
+const FILE = join(import.meta.dirname, "../mayfly.config.ts");
 
 const exported = z.object({ default: z.looseObject({}) });
 
