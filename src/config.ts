@@ -166,8 +166,8 @@ function given(env: unknown, name: string): unknown {
 }
 const isSet = (env: unknown, name: string): boolean => given(env, name) !== undefined;
 
-/** The same as people paste it: white space around it means nothing. */
-function pasted(env: unknown, name: string): unknown {
+/** The same as people paste it: white space around it means nothing. Throws {@link Misconfigured} for a blank or quoted one. */
+export function pasted(env: unknown, name: string): unknown {
   const value = given(env, name);
   if (typeof value !== "string") return value;
   const text = value.trim();

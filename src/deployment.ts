@@ -3,11 +3,18 @@
  * templates of machines (`profiles`). Read whole, at build and at start; an error names the entry and the key.
  */
 import * as z from "zod";
-import { BUILT_IN_ISSUERS, configName, issuerEntry, issuerOf, stableIdsOf, type Issuer } from "./auth/issuers.ts";
+import {
+  BUILT_IN_ISSUERS,
+  configName,
+  faultInIssuer,
+  issuerEntry,
+  issuerOf,
+  type Issuer,
+  type IssuerEntry,
+} from "./auth/issuers.ts";
 import { isSpeltOut } from "./auth/pattern.ts";
 import { faultIn, policyEntry, policyOf, type Policy, type PolicyEntry } from "./auth/policy.ts";
-import type { IssuerEntry } from "./auth/issuers.ts";
-import { isLocal, type Config } from "./config.ts";
+import { isLocal, pasted, type Config } from "./config.ts";
 import { HttpProblem, validOf } from "./http/edge/problem.ts";
 import { tellIssue } from "./http/edge/issues.ts";
 import { orderOf, profileBody, type ProfileEntry } from "./http/machines/body.ts";
@@ -44,9 +51,9 @@ export const PART_SETTINGS = PARTS.map((part) => part.toUpperCase());
  */
 export function readDeployment(given: unknown, mayBeLocal: boolean): Deployment {
   const parts = partsOf(given);
-  const issuers = [...BUILT_IN_ISSUERS, ...readIssuers(parts.issuers ?? [], mayBeLocal)];
-  const profiles = readProfiles(parts.profiles ?? {});
-  return { issuers, profiles, policies: readPolicies(parts.policies ?? [], issuers, profiles) };
+  const issuers = readIssuers(parts.issuers, mayBeLocal);
+  const profiles = readProfiles(parts.profiles);
+  return { issuers, profiles, policies: readPolicies(parts.policies, issuers, profiles) };
 }
 
 /** What opens the deployment of an environment: the file, and what the environment says beside it; read once for equal ones. */
@@ -62,41 +69,39 @@ export function createDeployments(file: object): (env: unknown, config: Config) 
   };
 }
 
-/** Parts that an environment gives as JSON, by the names of their settings, in place of those of the file. */
-function partsIn(env: unknown, isLocalProvider: boolean): Record<string, unknown> {
-  const given = z.record(z.string(), z.unknown()).safeParse(env).data ?? {};
-  const set = PARTS.flatMap((part) => {
+/**
+ * Parts that an environment gives as JSON, by the names of their settings, to stand in place of those of the file. Throws
+ * {@link Misconfigured} where one is no JSON, or where the provider is not on this machine.
+ */
+export function partsIn(env: unknown, isLocalProvider: boolean): Record<string, unknown> {
+  const parts = PARTS.flatMap((part) => {
     const setting = part.toUpperCase();
-    const text = given[setting];
-    return text === undefined || text === "" ? [] : [{ part, setting, text }];
+    const text = pasted(env, setting);
+    if (text === undefined) return [];
+    if (!isLocalProvider)
+      throw new Misconfigured(setting, "is read under npm start alone: write it into mayfly.config.ts");
+    return [[part, parseJson(setting, text)] as const];
   });
-  const [first] = set;
-  if (first !== undefined && !isLocalProvider)
-    throw new Misconfigured(
-      first.setting,
-      "is read where the provider is simulated alone: write it into mayfly.config.ts",
-    );
-  return Object.fromEntries(set.map(({ part, setting, text }) => [part, parseJson(setting, text)]));
+  return Object.fromEntries(parts);
 }
 
 function parseJson(setting: string, text: unknown): unknown {
   try {
     return JSON.parse(String(text));
   } catch {
-    throw new Misconfigured(setting, "must be JSON, as that part of mayfly.config.ts would be");
+    throw new Misconfigured(setting, "must be JSON of what that part of mayfly.config.ts would be");
   }
 }
 
 /** What must be said beside the file for its policies to work. Throws {@link Misconfigured} where it is not. */
 function checkAudience({ policies, issuers }: Deployment, audience: string | null): void {
-  const deaf = policies.find(({ issuer }) => {
-    const its = issuers.find(({ name }) => name === issuer);
-    return its !== undefined && its.audience === null && audience === null;
-  });
-  if (deaf !== undefined)
+  if (audience !== null) return;
+  const deaf = new Set(issuers.filter((issuer) => issuer.audience === null).map(({ name }) => name));
+  const policy = policies.find(({ issuer }) => issuer !== null && deaf.has(issuer));
+  if (policy !== undefined)
     throw new Misconfigured(
       "OIDC_AUDIENCE",
-      `must be set: the policy ${deaf.name} takes tokens of ${deaf.issuer}, which must be made for somebody`,
+      `must be set: the policy ${policy.name} takes tokens of ${policy.issuer}, which must be made for somebody`,
     );
 }
 
@@ -110,26 +115,17 @@ function partsOf(given: unknown) {
     if (!PARTS.some((part) => part === key))
       throw new Misconfigured(key, `is no part of a configuration: ${PARTS.join(", ")}`);
   }
-  return { policies: data["policies"], profiles: data["profiles"], issuers: data["issuers"] };
+  const { policies = [], profiles = {}, issuers = [] } = data;
+  return { policies, profiles, issuers };
 }
 
 function readIssuers(given: unknown, mayBeLocal: boolean): Issuer[] {
   const schema = issuerEntry(mayBeLocal);
-  const issuers = entriesOf("issuers", given).map(({ key, entry }) => issuerOf(parsed(schema, entry, key)));
-  for (const [index, one] of issuers.entries()) {
-    const others = [...BUILT_IN_ISSUERS, ...issuers.slice(0, index)];
-    if (others.some(({ name }) => name === one.name))
-      throw new Misconfigured(`issuers.${one.name}`, "must be there once");
-    if (others.some(({ url }) => url === one.url))
-      throw new Misconfigured(`issuers.${one.name}.url`, "must be another: an issuer of that url is there already");
-    const isKnown = one.kind !== "other";
-    if (isKnown && one.idClaim !== null)
-      throw new Misconfigured(`issuers.${one.name}.id_claim`, "must be left out where kind says which claims are ids");
-    if (stableIdsOf(one).length === 0)
-      throw new Misconfigured(
-        `issuers.${one.name}.id_claim`,
-        "is required without a kind: the claim that tells callers apart and never passes to another",
-      );
+  const issuers = [...BUILT_IN_ISSUERS];
+  for (const { key, entry } of entriesOf("issuers", given)) {
+    const issuer = issuerOf(parsed(schema, entry, key));
+    refuse(key, faultInIssuer(issuer, issuers));
+    issuers.push(issuer);
   }
   return issuers;
 }
@@ -149,8 +145,7 @@ function readPolicies(given: unknown, issuers: readonly Issuer[], profiles: Prof
   const names = new Set<string>();
   return entriesOf("policies", given).map(({ key, entry }, index) => {
     const read = parsed(policyEntry, entry, key);
-    const fault = faultIn(read, issuers) ?? unknownProfile(read.profiles ?? [], profiles);
-    if (fault !== null) throw new Misconfigured(`${key}.${fault.field}`, fault.rule);
+    refuse(key, faultIn(read, issuers) ?? unknownProfile(read.profiles ?? [], profiles));
     if (names.has(read.name)) throw new Misconfigured(key, "must be there once: callers and tokens go by its name");
     names.add(read.name);
     return policyOf(read, `policies[${index}] in mayfly.config.ts`);
@@ -172,13 +167,14 @@ function entriesOf(part: string, given: unknown): { key: string; entry: unknown 
   });
 }
 
+function refuse(key: string, fault: { readonly field: string; readonly rule: string } | null): void {
+  if (fault !== null) throw new Misconfigured(`${key}.${fault.field}`, fault.rule);
+}
+
 function parsed<T>(schema: z.ZodType<T>, given: unknown, key: string): T {
   const result = schema.safeParse(given);
   if (result.success) return result.data;
-  const { issues } = result.error;
-  return inConfiguration(key, () => {
-    throw tellIssue(issues, key, "is no key that can stand here");
-  });
+  throw misconfigured(key, tellIssue(result.error.issues, key, "is no key that can stand here"));
 }
 
 /** What is said of a request's body, said of the entry. */
@@ -186,8 +182,10 @@ function inConfiguration<T>(key: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof HttpProblem)) throw error;
-    const { field, rule, detail } = error.details;
-    throw new Misconfigured(field === undefined || field === key ? key : `${key}.${field}`, rule ?? detail);
+    throw error instanceof HttpProblem ? misconfigured(key, error) : error;
   }
+}
+
+function misconfigured(key: string, { details: { field, rule, detail } }: HttpProblem): Misconfigured {
+  return new Misconfigured(field === undefined || field === key ? key : `${key}.${field}`, rule ?? detail);
 }

@@ -61,7 +61,7 @@ export const isLoopback = (url: string): boolean => LOOPBACK_HOST.test(new URL(u
 /** An address that tokens or keys come from: https, or this machine where `mayBeLocal`. */
 export const address = (mayBeLocal: boolean) =>
   z
-    .url({ protocol: /^https?$/, error: "must be an https URL" })
+    .url({ protocol: /^https?$/, error: "must be an https URL", abort: true })
     .refine(
       (text) => new URL(text).protocol === "https:" || (mayBeLocal && isLoopback(text)),
       "must be https: keys that came in the clear could be anybody's",
@@ -76,10 +76,7 @@ export const configName = z
 /** An entry of `issuers`, as it is written. */
 export const issuerEntry = (isLocal: boolean) =>
   z.strictObject({
-    name: configName.refine(
-      (name) => BUILT_IN_ISSUERS.every((one) => one.name !== name),
-      "must be another: that one exists from the start",
-    ),
+    name: configName,
     url: address(isLocal),
     jwks: address(isLocal).optional(),
     audience: z.string().min(1, "must not be empty").optional(),
@@ -105,3 +102,19 @@ export const issuerOf = ({ name, url, jwks, audience, kind, id_claim: idClaim }:
   kind: kind ?? "other",
   idClaim: idClaim ?? null,
 });
+
+/** What is wrong with an issuer among those before it: the field and the rule; null where nothing is. */
+export function faultInIssuer(issuer: Issuer, others: readonly Issuer[]): { field: string; rule: string } | null {
+  if (others.some(({ name }) => name === issuer.name))
+    return { field: "name", rule: "must be another: an issuer of that name is there already" };
+  if (others.some(({ url }) => url === issuer.url))
+    return { field: "url", rule: "must be another: an issuer of that url is there already" };
+  if (issuer.kind !== "other" && issuer.idClaim !== null)
+    return { field: "id_claim", rule: "must be left out where kind says which claims are ids" };
+  if (stableIdsOf(issuer).length === 0)
+    return {
+      field: "id_claim",
+      rule: "is required without a kind: the claim that tells callers apart and never passes to another",
+    };
+  return null;
+}

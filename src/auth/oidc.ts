@@ -17,10 +17,13 @@ export const isJwt = (token: string): boolean => /^eyJ[\w-]*\.[\w-]*\.[\w-]*$/.t
 export async function identifyJwt(token: string, work: Identifying, settings: AuthSettings): Promise<Identified> {
   const verified = await verifyJwt(token, work, settings);
   if (!verified.ok) return notIdentified(verified.refusal);
-  const { issuer, claims } = verified;
+  return identifyClaims(verified.issuer, verified.claims, settings.policies);
+}
+
+/** Who a caller is whose token says that; whether it is true is for others to know. */
+export async function identifyClaims(issuer: Issuer, claims: Claims, policies: readonly Policy[]): Promise<Identified> {
   const source = readSource(issuer, claims);
   if ("refusal" in source) return notIdentified(source.refusal);
-  const { policies } = settings;
   const judgements = judgeClaims(policies, issuer, claims);
   const counting = claimsThatCount(policies, issuer, claims);
   const policy = judgements.find(({ failed }) => failed === null)?.policy;

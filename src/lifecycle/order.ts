@@ -62,11 +62,11 @@ export function checkOrder(said: MachineOrder, { maxAgeMs, profiles }: Ordering)
   const completed = complete(said, profiles);
   if (!completed.ok) return completed;
   const order = completed.value;
-  const { serverTypes, arch, attachments = [] } = order;
-  if (serverTypes === undefined && arch === undefined)
+  const { attachments = [] } = order;
+  if (order.serverTypes === undefined && order.arch === undefined)
     return invalid("server_type", "is required, unless `arch` says what to pick from, or a profile");
-  if (serverTypes !== undefined && arch !== undefined)
-    return invalid("arch", "must be left out where server_type is given: a type has its own");
+  const picked = checkPick(order);
+  if (!picked.ok) return picked;
   const counted = checkNumber(attachments);
   if (!counted.ok) return counted;
   const request = checkRequest(requestOf(order), attachments);
@@ -80,13 +80,26 @@ export function checkOrder(said: MachineOrder, { maxAgeMs, profiles }: Ordering)
 
 /** Checks what a profile says by the rules that hold whatever a caller adds to it. */
 export function checkProfile(profile: MachineOrder): Checked<MachineOrder> {
-  const { attachments = [] } = profile;
+  const { attachments = [], ttl, keepOnFailure } = profile;
+  const picked = checkPick(profile);
+  if (!picked.ok) return picked;
+  // How long is too long, the deployment that lends says.
+  for (const length of [
+    checkIfSaid("ttl", ttl, Number.POSITIVE_INFINITY),
+    checkIfSaid("keep_on_failure", keepOnFailure, Number.POSITIVE_INFINITY),
+  ])
+    if (!length.ok) return length;
   const counted = checkNumber(attachments);
   if (!counted.ok) return counted;
   // Whether anything can reach the machine, the caller's fields decide as well.
   const request = checkRequest({ ...requestOf(profile), enableIpv6: true }, attachments);
   return request.ok ? valid(profile) : request;
 }
+
+const checkPick = ({ serverTypes, arch }: MachineOrder): Checked<void> =>
+  serverTypes !== undefined && arch !== undefined
+    ? invalid("arch", "must be left out where server_type is given: a type has its own")
+    : valid(undefined);
 
 /** What was said, and of what was not, what the profile says. */
 function complete(said: MachineOrder, profiles: Profiles): Checked<CompleteOrder> {

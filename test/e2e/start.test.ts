@@ -1,23 +1,11 @@
-import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { freePort, npmStart, type Started } from "./npm-start.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const shell = promisify(execFile);
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 /** Every process below one, itself included. */
 function tree(pid: number): number[] {
@@ -36,44 +24,17 @@ function parentOf(pid: string): number {
 const alive = (pids: number[]): number[] => pids.filter((pid) => parentOf(String(pid)) > 0);
 
 describe("npm start", () => {
-  let stateDir: string;
-  let child: ChildProcess;
-  let output = "";
-
-  beforeEach(async () => {
-    stateDir = await mkdtemp(join(tmpdir(), "mayfly-"));
-    output = "";
-  });
+  let started: Started | undefined;
+  const start = async (env: Record<string, string> = {}) => (started = await npmStart(env));
   afterEach(async () => {
-    child.kill("SIGKILL");
-    await rm(stateDir, { recursive: true, force: true });
+    await started?.clear();
+    started = undefined;
   });
-
-  async function start(env: Record<string, string> = {}): Promise<void> {
-    const [port, simPort] = [await freePort(), await freePort()];
-    child = spawn("npm", ["start"], {
-      cwd: ROOT,
-      env: { ...process.env, STATE_DIR: stateDir, PORT: String(port), SIM_PORT: String(simPort), ...env },
-    });
-    const ended = new Promise<never>((_resolve, reject) => {
-      child.once("exit", (code) => reject(new Error(`npm start ended with ${code}: ${output}`)));
-    });
-    const ready = new Promise<void>((resolve) => {
-      const read = (chunk: Buffer) => {
-        output += chunk.toString();
-        if (output.includes("Ctrl-C stops everything.")) resolve();
-      };
-      child.stdout?.on("data", read);
-      child.stderr?.on("data", read);
-    });
-    await Promise.race([ready, ended]);
-    ended.catch(() => undefined);
-  }
 
   it.each(["SIGINT", "SIGTERM"] as const)(
     "prints three lines that work, and %s leaves no process behind",
     async (signal) => {
-      await start();
+      const { child, output } = await start();
       expect(output).toMatch(/^mayfly ready on http:\/\/127\.0\.0\.1:\d+$/m);
       const lines = output.split("\n").flatMap((line) => /^\s*(curl .*)$/.exec(line)?.[1] ?? []);
       expect(lines).toHaveLength(3);
@@ -95,7 +56,7 @@ describe("npm start", () => {
   );
 
   it("ignores a Hetzner token in the shell, and says so", async () => {
-    await start({ HCLOUD_TOKEN: "real-looking-token", CRON: "off" });
+    const { child, output } = await start({ HCLOUD_TOKEN: "real-looking-token", CRON: "off" });
     expect(output).toContain("HCLOUD_TOKEN is set and ignored");
     expect(output).toContain("off (CRON=off)");
     expect(output).not.toContain("real-looking-token");
@@ -109,10 +70,31 @@ describe("npm start", () => {
     await expect(start({ REAL_HETZNER: "yes", HCLOUD_TOKEN: "" })).rejects.toThrow(
       "REAL_HETZNER=yes needs HCLOUD_TOKEN",
     );
+    await expect(start({ POLICIES: "[" })).rejects.toThrow("POLICIES must be JSON");
+    const policy = { name: "ci", issuer: "github", claims: { repository_id: "1" } };
+    await expect(start({ POLICIES: JSON.stringify([policy]) })).rejects.toThrow("OIDC_AUDIENCE must be set");
+    await expect(
+      start({ POLICIES: JSON.stringify([{ ...policy, claims: { repository_id: "*" } }]), OIDC_AUDIENCE: "mayfly" }),
+    ).rejects.toThrow("policies.ci.claims.repository_id must be spelt out, without `*`");
     const taken = createServer();
     const simPort = await freePort();
     await new Promise<void>((resolve) => taken.listen(simPort, "127.0.0.1", resolve));
     await expect(start({ SIM_PORT: String(simPort) })).rejects.toThrow("the port is taken");
     taken.close();
+  });
+
+  it("takes policies and profiles by their names, and its Worker goes by them", async () => {
+    const { url } = await start({
+      CRON: "off",
+      ADMIN_TOKEN: "admin-of-this-test",
+      POLICIES: JSON.stringify([{ name: "default", only_profiles: true }]),
+      PROFILES: JSON.stringify({ small: { server_type: "cx23", region: "fsn1" } }),
+    });
+    const put = async (body: object) => {
+      const headers = { Authorization: "Bearer admin-of-this-test" };
+      return (await fetch(`${url}/v1/machines/a`, { method: "PUT", headers, body: JSON.stringify(body) })).status;
+    };
+    expect(await put({ server_type: "cx23", region: "fsn1" })).toBe(403);
+    expect(await put({ profile: "small" })).toBe(201);
   });
 });

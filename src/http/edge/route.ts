@@ -1,6 +1,6 @@
 /**
  * Routes by definition: a definition says how a route is called and what it answers, the app checks each request by it, and the
- * OpenAPI document is made of the same definitions when mayfly is built (`scripts/openapi/`).
+ * OpenAPI document is made of the same definitions when mayfly is built (`scripts/worker/`).
  */
 import { zValidator } from "@hono/zod-validator";
 import { Hono, type Handler, type Input, type MiddlewareHandler, type TypedResponse } from "hono";

@@ -1,0 +1,522 @@
+import { describe, expect, it } from "vitest";
+import { BUILT_IN_ISSUERS } from "../src/auth/issuers.ts";
+import { MAKEABLE } from "../src/auth/policy.ts";
+import { readConfig } from "../src/config.ts";
+import { createDeployments, defineConfig, readDeployment } from "../src/deployment.ts";
+import { Misconfigured } from "../src/machine/misconfigured.ts";
+import { BODY, createMayfly, HOUR, LOCAL, minutes, servers } from "./mayfly.ts";
+
+/** Every value that could be a secret contains it. */
+const CANARY = "canary";
+const CI = { name: "ci", issuer: "github", claims: { repository_id: "1" } };
+const FORGE = { name: "forge", url: "https://forge.example", id_claim: "sub" };
+const GITLAB = { issuer: "gitlab", claims: { project_id: "1" } };
+const OTHER = { issuer: "forge", claims: { sub: "a" } };
+
+const read = (given: unknown, mayBeLocal = false) => readDeployment(given, mayBeLocal);
+
+function refusalOf(act: () => unknown): Misconfigured {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof Misconfigured) return error;
+    throw error;
+  }
+  throw new Error("nothing was refused");
+}
+
+describe("an empty configuration", () => {
+  it("has the two issuers that are always there, and nothing else", () => {
+    expect(read({})).toEqual({ policies: [], profiles: new Map(), issuers: BUILT_IN_ISSUERS });
+    expect(read({ policies: [], profiles: {}, issuers: [] })).toEqual(read({}));
+    expect(read({ policies: undefined })).toEqual(read({}));
+  });
+
+  it("lends as it always did: to the admin and to minted tokens, without a limit on what they name", async () => {
+    const mayfly = createMayfly({}, {});
+    const token = await mayfly.tokenOf("alice");
+    const body = { ...BODY, cloud_init: "#cloud-config", ttl: "24h" };
+    expect((await mayfly.send("PUT", "/v1/machines/hers", body, token)).status).toBe(201);
+    expect((await mayfly.send("PUT", "/v1/machines/admins", body)).status).toBe(201);
+  });
+});
+
+describe("what is written is read", () => {
+  it("of a policy, with its defaults", () => {
+    const [policy] = read({ policies: [{ name: "people" }] }).policies;
+    expect(policy).toEqual({
+      name: "people",
+      source: "policies[0] in mayfly.config.ts",
+      issuer: null,
+      claims: {},
+      hasWideOwner: false,
+      hasOwnAccount: false,
+      takesPrivilegedEvents: false,
+      may: MAKEABLE,
+      longestMs: null,
+      serverTypes: null,
+      regions: null,
+      images: null,
+      profiles: null,
+      onlyProfiles: false,
+      takesCloudInit: true,
+      needsFirewall: false,
+    });
+  });
+
+  it("of a policy, every field", () => {
+    const configuration = defineConfig({
+      profiles: { small: {} },
+      policies: [
+        { name: "first" },
+        {
+          name: "ci",
+          issuer: "github",
+          claims: { repository_id: 712, ref: ["refs/heads/main", "refs/tags/*"], ref_protected: true },
+          owner: "repository",
+          account: "policy",
+          privileged_events: true,
+          may: ["machines"],
+          longest: "2h",
+          server_types: ["cx*"],
+          regions: ["fsn1"],
+          images: ["debian-*"],
+          profiles: ["small"],
+          only_profiles: true,
+          cloud_init: false,
+          needs_firewall: true,
+        },
+      ],
+    });
+    expect(read(configuration).policies[1]).toEqual({
+      name: "ci",
+      source: "policies[1] in mayfly.config.ts",
+      issuer: "github",
+      claims: { repository_id: ["712"], ref: ["refs/heads/main", "refs/tags/*"], ref_protected: ["true"] },
+      hasWideOwner: true,
+      hasOwnAccount: true,
+      takesPrivilegedEvents: true,
+      may: ["machines"],
+      longestMs: 2 * HOUR,
+      serverTypes: ["cx*"],
+      regions: ["fsn1"],
+      images: ["debian-*"],
+      profiles: ["small"],
+      onlyProfiles: true,
+      takesCloudInit: false,
+      needsFirewall: true,
+    });
+  });
+
+  it("of a profile, in the words of a create", () => {
+    const small = { server_type: "cx23", region: ["fsn1", "nbg1"], ttl: "30m", cloud_init: "#cloud-config" };
+    expect(read({ profiles: { small } }).profiles.get("small")).toMatchObject({
+      serverTypes: ["cx23"],
+      regions: ["fsn1", "nbg1"],
+      ttl: "30m",
+      cloudInit: "#cloud-config",
+    });
+  });
+
+  it("of an issuer, beside the two that are always there", () => {
+    const own = {
+      name: "own",
+      url: "https://gitlab.example",
+      kind: "gitlab",
+      audience: "here",
+      jwks: "https://k.example",
+    };
+    expect(read({ issuers: [FORGE, own] }).issuers).toEqual([
+      ...BUILT_IN_ISSUERS,
+      { name: "forge", url: "https://forge.example", jwks: null, audience: null, kind: "other", idClaim: "sub" },
+      {
+        name: "own",
+        url: "https://gitlab.example",
+        jwks: "https://k.example",
+        audience: "here",
+        kind: "gitlab",
+        idClaim: null,
+      },
+    ]);
+  });
+
+  it.each([
+    { ...CI, claims: { repository_owner_id: "9" } },
+    { ...CI, claims: { repository_owner_id: ["9", "10"], repository: "acme/*" } },
+    { ...CI, claims: { repository_owner_id: "9", repository_id: 1 } },
+    { ...CI, owner: "run", account: "repository" },
+    { name: "lab", issuer: "gitlab", claims: { project_id: 7 }, owner: "pipeline", account: "project" },
+    { name: "lab", issuer: "gitlab", claims: { namespace_id: 7 }, owner: "project", account: "policy" },
+    { name: "forge", issuer: "forge", claims: { sub: "repo:acme" }, account: "owner" },
+    { name: "default", may: [] },
+    { name: "people", account: "owner", longest: "60s" },
+  ])("a policy that may stand there: %j", (policy) => {
+    expect(read({ policies: [policy], issuers: [FORGE] }).policies).toHaveLength(1);
+  });
+});
+
+describe("a mistake names the entry, the key and the rule", () => {
+  const policy = (more: object) => ({ policies: [{ ...CI, ...more }], issuers: [FORGE] });
+  const profile = (small: unknown) => ({ profiles: { small } });
+  const issuer = (more: object) => ({ issuers: [{ ...FORGE, ...more }] });
+  const NOT_YET = "is not supported yet: leave it out, for it would limit nothing";
+
+  it.each<[string, unknown]>([
+    ["mayfly.config.ts must be what defineConfig is given: an object", 7],
+    ["mayfly.config.ts must be what defineConfig is given: an object", null],
+    ["hooks is not supported yet: leave it out, for nothing would come of it", { hooks: [] }],
+    ["endpoints is not supported yet: leave it out, for nothing would come of it", { endpoints: {} }],
+    ["runners is not supported yet: leave it out, for nothing would come of it", { runners: undefined }],
+    ["polices is no part of a configuration: policies, profiles, issuers", { polices: [] }],
+    ["policies must be a list of policies", { policies: { ci: CI } }],
+    ["issuers must be a list of issuers", { issuers: null }],
+    ["profiles must be an object of profiles by name", { profiles: [] }],
+  ])("of the whole: %s", (message, given) => {
+    expect(refusalOf(() => read(given)).message).toBe(message);
+  });
+
+  it.each<[string, object]>([
+    ["policies.0.name must be text", { name: undefined }],
+    [
+      "policies.0.name must be 1 to 32 lower-case letters, digits and inner hyphens, beginning with a letter",
+      { name: "Canary" },
+    ],
+    ["policies.ci.claim is no key that can stand here", { claim: {} }],
+    ["policies.ci.issuer must be one of github, gitlab, forge", { issuer: "githab" }],
+    ["policies.ci.issuer must not be empty", { issuer: "" }],
+    [
+      "policies.default.issuer must be left out: `default` is the policy of tokens that name no other",
+      { name: "default" },
+    ],
+    [
+      "policies.ci.claims must have repository_id or repository_owner_id: a name can pass to somebody else",
+      { claims: {} },
+    ],
+    [
+      "policies.ci.claims must have repository_id or repository_owner_id: a name can pass to somebody else",
+      { claims: undefined },
+    ],
+    [
+      "policies.ci.claims must have repository_id or repository_owner_id: a name can pass to somebody else",
+      { claims: { repository: "acme/app" } },
+    ],
+    ["policies.ci.claims must have project_id or namespace_id: a name can pass to somebody else", { issuer: "gitlab" }],
+    ["policies.ci.claims must have sub: a name can pass to somebody else", { issuer: "forge" }],
+    ["policies.ci.claims.repository_id must be spelt out, without `*`", { claims: { repository_id: "*" } }],
+    ["policies.ci.claims.repository_id must be spelt out, without `*`", { claims: { repository_id: ["1", "2*"] } }],
+    ["policies.ci.claims must be an object of claims", { claims: ["repository_id"] }],
+    ["policies.ci.claims.ref must be a value or a list of values", { claims: { repository_id: 1, ref: null } }],
+    ["policies.ci.claims.ref must name at least one value", { claims: { repository_id: 1, ref: [] } }],
+    ["policies.ci.claims.ref must not be empty", { claims: { repository_id: 1, ref: "" } }],
+    [
+      "policies.ci.claims.repository_id must stand in quotes: numbers of that size are not told apart",
+      { claims: { repository_id: 2 ** 53 } },
+    ],
+    [
+      "policies.ci.claims.repository_id must be a number of at most 18 digits",
+      { claims: { repository_id: "acme/app" } },
+    ],
+    [
+      "policies.ci.claims.repository_id must be spelt out, without `*`",
+      { claims: { repository_owner_id: "9", repository_id: "1*" } },
+    ],
+    ["policies.ci.owner must be run or repository", { owner: "repo" }],
+    ["policies.ci.owner must be run or repository for github", { owner: "project" }],
+    ["policies.ci.account must be repository, owner or policy", { account: "canary" }],
+    ["policies.ci.account must be repository or policy for github", { account: "owner" }],
+    ["policies.ci.privileged_events must be true or false", { privileged_events: "no" }],
+    ["policies.ci.may must be a list", { may: "machines" }],
+    [
+      "policies.ci.may.1 must be of machines, ssh_keys, firewalls, networks, snapshots",
+      { may: ["machines", "canary"] },
+    ],
+    [
+      'policies.ci.longest must be a whole number and a unit, like "90s", "30m", "2h" or "1d", of 60s at least',
+      { longest: "59s" },
+    ],
+    ["policies.ci.server_types must be a list of patterns", { server_types: "cx23" }],
+    ["policies.ci.regions must name at least one", { regions: [] }],
+    ["policies.ci.images.0 must not be empty", { images: [""] }],
+    ["policies.ci.profiles.1 must be a profile: there is no smal", { profiles: ["s*", "smal"] }],
+    ["policies.ci.only_profiles must be true or false", { only_profiles: 1 }],
+    ["policies.ci.cloud_init must be true or false", { cloud_init: "#canary" }],
+    ["policies.ci.needs_firewall must be true or false", { needs_firewall: null }],
+    [`policies.ci.machines ${NOT_YET}`, { machines: 5 }],
+    [`policies.ci.eur_per_hour ${NOT_YET}`, { eur_per_hour: 1 }],
+    [`policies.ci.eur_per_month ${NOT_YET}`, { eur_per_month: 1 }],
+    [`policies.ci.unknown_price ${NOT_YET}`, { unknown_price: true }],
+  ])("of a policy: %s", (message, more) => {
+    const refusal = refusalOf(() => read(policy(more)));
+    expect(refusal.message).toBe(message);
+    expect(refusal.stack).not.toContain(CANARY);
+  });
+
+  it.each<[string, object]>([
+    ["policies.people.claims must be left out without an issuer: tokens and hooks have none", { claims: {} }],
+    ["policies.people.owner must be left out without an issuer: tokens and hooks have none", { owner: "run" }],
+    [
+      "policies.people.privileged_events must be left out without an issuer: tokens and hooks have none",
+      { privileged_events: false },
+    ],
+    ["policies.people.account must be owner or policy without an issuer", { account: "repository" }],
+    ["policies.people.account must be owner or policy without an issuer", { account: "project" }],
+    ["policies.people.owner must be pipeline or project for gitlab", { ...GITLAB, owner: "run" }],
+    ["policies.people.account must be project or policy for gitlab", { ...GITLAB, account: "repository" }],
+    [
+      "policies.people.privileged_events must be left out: only GitHub has such events",
+      { ...GITLAB, privileged_events: true },
+    ],
+    ["policies.people.owner must be left out for forge", { ...OTHER, owner: "run" }],
+    ["policies.people.account must be owner or policy for forge", { ...OTHER, account: "project" }],
+  ])("of a policy of another issuer, or of none: %s", (message, more) => {
+    expect(refusalOf(() => read({ policies: [{ name: "people", ...more }], issuers: [FORGE] })).message).toBe(message);
+  });
+
+  it("of two policies of one name, and of an entry that is none", () => {
+    expect(refusalOf(() => read({ policies: [CI, { name: "ci" }] })).message).toBe(
+      "policies.ci must be there once: callers and tokens go by its name",
+    );
+    expect(refusalOf(() => read({ policies: [CI, CANARY] })).message).toBe("policies.1 must be of type object");
+  });
+
+  it.each<[string, unknown]>([
+    ["profiles.small must be of type object", CANARY],
+    ["profiles.small.servertype is no key that can stand here", { servertype: CANARY }],
+    ["profiles.small.profile is no key that can stand here", { profile: "other" }],
+    [
+      "profiles.small.arch must be left out where server_type is given: a type has its own",
+      { server_type: "cx23", arch: "amd64" },
+    ],
+    ["profiles.small.arch must be amd64 or arm64", { arch: CANARY }],
+    ['profiles.small.ttl must be a whole number and a unit, like "90s", "30m", "2h" or "1d"', { ttl: CANARY }],
+    ["profiles.small.ttl must be at least 60s", { ttl: "59s" }],
+    ["profiles.small.keep_on_failure must be at least 60s", { keep_on_failure: "1s" }],
+    ["profiles.small.cloud_init must be of type string", { cloud_init: [CANARY] }],
+    ["profiles.small.labels.a must be text", { labels: { a: [CANARY] } }],
+    ["profiles.small.firewalls.0.deny is no key that can stand here", { firewalls: [{ deny: CANARY }] }],
+    [
+      "profiles.small.ssh_keys.0 must be the name or id of a key of yours, or a public key",
+      { ssh_keys: [`-${CANARY}`] },
+    ],
+  ])("of a profile: %s", (message, small) => {
+    const refusal = refusalOf(() => read(profile(small)));
+    expect(refusal.message).toBe(message);
+    expect(refusal.stack).not.toContain(CANARY);
+  });
+
+  it.each<[string, object]>([
+    ["cloud_init", { cloud_init: CANARY.repeat(6000) }],
+    ["labels", { labels: { "mayfly-owner": CANARY } }],
+    ["labels", { labels: { a: `${CANARY} of two words` } }],
+    ["image", { image: `${CANARY} of two words` }],
+    ["networks.0.ip_range", { networks: [{ ip_range: CANARY }] }],
+    ["firewalls.0.rules.0", { firewalls: [{ rules: [{ direction: "in", protocol: "tcp", port: CANARY }] }] }],
+    ["ssh_keys.0", { ssh_keys: [`ssh-ed25519 ${CANARY}`] }],
+  ])("of a profile, by the rules of a create, never repeating what it says: %s", (field, small) => {
+    const refusal = refusalOf(() => read(profile(small)));
+    expect(refusal.key).toMatch(new RegExp(`^profiles\\.small\\.${field}`));
+    expect(refusal.message + refusal.stack).not.toContain(CANARY);
+  });
+
+  it("of a profile's name", () => {
+    expect(refusalOf(() => read({ profiles: { Small: {} } })).message).toBe(
+      "profiles.Small must be 1 to 32 lower-case letters, digits and inner hyphens, beginning with a letter",
+    );
+  });
+
+  it.each<[string, object]>([
+    [
+      "issuers.0.name must be 1 to 32 lower-case letters, digits and inner hyphens, beginning with a letter",
+      { name: "4forge" },
+    ],
+    ["issuers.github.name must be another: an issuer of that name is there already", { name: "github" }],
+    [
+      "issuers.forge.url must be another: an issuer of that url is there already",
+      { url: "https://token.actions.githubusercontent.com" },
+    ],
+    ["issuers.forge.url must be an https URL", { url: undefined }],
+    ["issuers.forge.url must be an https URL", { url: "canary" }],
+    [
+      "issuers.forge.url must be https: keys that came in the clear could be anybody's",
+      { url: "http://canary.example" },
+    ],
+    [
+      "issuers.forge.jwks must be https: keys that came in the clear could be anybody's",
+      { jwks: "http://canary.example" },
+    ],
+    ["issuers.forge.audience must not be empty", { audience: "" }],
+    ["issuers.forge.kind must be github or gitlab, or left out", { kind: "forgejo" }],
+    ["issuers.forge.id_claim must be left out where kind says which claims are ids", { kind: "github" }],
+    [
+      "issuers.forge.id_claim is required without a kind: the claim that tells callers apart and never passes to another",
+      { id_claim: undefined },
+    ],
+    ["issuers.forge.secret is no key that can stand here", { secret: CANARY }],
+  ])("of an issuer: %s", (message, more) => {
+    const refusal = refusalOf(() => read(issuer(more)));
+    expect(refusal.message).toBe(message);
+    expect(refusal.stack).not.toContain(CANARY);
+  });
+
+  it("of two issuers of one name, or of one address", () => {
+    expect(refusalOf(() => read({ issuers: [FORGE, { ...FORGE, url: "https://b.example" }] })).key).toBe(
+      "issuers.forge.name",
+    );
+    expect(refusalOf(() => read({ issuers: [FORGE, { ...FORGE, name: "b" }] })).key).toBe("issuers.b.url");
+  });
+});
+
+describe("an issuer on this machine", () => {
+  it.each(["http://127.0.0.1:9999", "http://localhost:9", "http://[::1]:9/path"])(
+    "is taken while the provider is there too, and only then: %s",
+    (url) => {
+      const given = { issuers: [{ ...FORGE, url }] };
+      expect(read(given, true).issuers).toHaveLength(3);
+      expect(refusalOf(() => read(given, false)).key).toBe("issuers.forge.url");
+    },
+  );
+
+  it.each(["http://127.0.0.1.example.com", "http://localhost@example.com", "http://10.0.0.1"])(
+    "is not what only looks so: %s",
+    (url) => {
+      expect(refusalOf(() => read({ issuers: [{ ...FORGE, url }] }, true)).key).toBe("issuers.forge.url");
+    },
+  );
+});
+
+describe("a part as JSON in a setting", () => {
+  const NEEDED = {
+    HCLOUD_TOKEN: "t",
+    INSTALLATION: "installation-of-ours",
+    ADMIN_TOKEN: "a".repeat(40),
+    OIDC_AUDIENCE: "m",
+  };
+  const FILE = { policies: [CI], profiles: { small: {} } };
+  const open = (settings: object, file: object = FILE) => {
+    const set = { ...NEEDED, ...settings };
+    return createDeployments(file)(set, readConfig(set));
+  };
+
+  it.each([{}, LOCAL])("is not needed: the file stands for itself", (settings) => {
+    expect(open(settings)).toEqual(read(FILE));
+    expect(open({ ...settings, POLICIES: "" })).toEqual(read(FILE));
+  });
+
+  it("stands in place of that part of the file, while the provider is on this machine", () => {
+    const policies = [{ name: "other" }];
+    expect(open({ ...LOCAL, POLICIES: JSON.stringify(policies) })).toEqual(read({ ...FILE, policies }));
+    expect(open({ ...LOCAL, PROFILES: ' {"big": {}}\n' })).toEqual(read({ ...FILE, profiles: { big: {} } }));
+    expect(open({ ...LOCAL, ISSUERS: JSON.stringify([FORGE]) })).toEqual(read({ ...FILE, issuers: [FORGE] }));
+  });
+
+  it("is read from an environment of any class", () => {
+    class Environment {
+      POLICIES = "[]";
+    }
+    const config = readConfig({ ...NEEDED, ...LOCAL });
+    expect(createDeployments(FILE)(new Environment(), config).policies).toEqual([]);
+  });
+
+  it.each(["POLICIES", "PROFILES", "ISSUERS"])("is refused elsewhere, whatever it says: %s", (name) => {
+    for (const value of ["[]", "{}", CANARY, { [CANARY]: 1 }]) {
+      const refusal = refusalOf(() => open({ [name]: value }));
+      expect(refusal.message).toBe(`${name} is read under npm start alone: write it into mayfly.config.ts`);
+    }
+  });
+
+  it.each(["POLICIES", "PROFILES", "ISSUERS"])(
+    "names the setting where it is no JSON, and what is in it else: %s",
+    (name) => {
+      for (const value of [`[${CANARY}]`, "[", { [CANARY]: 1 }]) {
+        const refusal = refusalOf(() => open({ ...LOCAL, [name]: value }));
+        expect(refusal.message).toBe(`${name} must be JSON of what that part of mayfly.config.ts would be`);
+        expect(refusal.stack).not.toContain(CANARY);
+      }
+      expect(refusalOf(() => open({ ...LOCAL, [name]: " " })).key).toBe(name);
+      expect(refusalOf(() => open({ ...LOCAL, [name]: "'[]'" })).rule).toContain("without quotes");
+      expect(refusalOf(() => open({ ...LOCAL, [name]: `"${CANARY}"` })).key).toBe(name);
+      expect(refusalOf(() => open({ ...LOCAL, [name]: "7" })).key).toBe(name.toLowerCase());
+    },
+  );
+
+  it("is read anew where it changes", () => {
+    const openOne = createDeployments(FILE);
+    const policiesOf = (settings: object) => {
+      const set = { ...NEEDED, ...LOCAL, ...settings };
+      return openOne(set, readConfig(set)).policies.map(({ name }) => name);
+    };
+    expect(policiesOf({ POLICIES: '[{"name": "a"}]' })).toEqual(["a"]);
+    expect(policiesOf({ POLICIES: '[{"name": "b"}]' })).toEqual(["b"]);
+    expect(policiesOf({})).toEqual(["ci"]);
+  });
+});
+
+describe("OIDC_AUDIENCE", () => {
+  const NEEDED = { HCLOUD_TOKEN: "t", INSTALLATION: "installation-of-ours", ADMIN_TOKEN: "a".repeat(40) };
+  const open = (file: object, settings: object = {}) => {
+    const set = { ...NEEDED, ...settings };
+    return createDeployments(file)(set, readConfig(set));
+  };
+  const TAKES = { name: "forges", issuer: "forge", claims: { sub: "a" } };
+
+  it("is required as soon as a policy takes tokens of an issuer that says no audience of its own", () => {
+    for (const file of [{ policies: [CI] }, { policies: [{ name: "people" }, TAKES], issuers: [FORGE] }]) {
+      expect(refusalOf(() => open(file)).key).toBe("OIDC_AUDIENCE");
+      expect(() => open(file, { OIDC_AUDIENCE: "mayfly" })).not.toThrow();
+    }
+    expect(refusalOf(() => open({ policies: [CI] })).rule).toBe(
+      "must be set: the policy ci takes tokens of github, which must be made for somebody",
+    );
+  });
+
+  it("is not where every issuer that is taken says its own, or none is taken", () => {
+    for (const file of [
+      {},
+      { issuers: [FORGE] },
+      { policies: [{ name: "people" }] },
+      { policies: [TAKES], issuers: [{ ...FORGE, audience: "here" }] },
+    ])
+      expect(() => open(file)).not.toThrow();
+  });
+});
+
+describe("a Worker whose configuration cannot be used", () => {
+  const wrong = { policies: [{ ...CI, claims: { repository_id: "*" } }] };
+
+  it("answers 503 misconfigured, naming the entry; health is red and names it too", async () => {
+    const mayfly = createMayfly({ OIDC_AUDIENCE: "mayfly" }, wrong);
+    await mayfly.tick();
+    expect(await mayfly.send("GET", "/v1/machines")).toMatchObject({
+      status: 503,
+      body: {
+        code: "misconfigured",
+        field: "policies.ci.claims.repository_id",
+        rule: "must be spelt out, without `*`",
+      },
+    });
+    expect((await mayfly.send("GET", "/healthz")).body).toMatchObject({
+      status: "red",
+      reasons: ["the setting policies.ci.claims.repository_id must be spelt out, without `*`"],
+    });
+  });
+
+  it("says the same of a setting that its policies need", async () => {
+    const mayfly = createMayfly({}, { policies: [CI] });
+    await mayfly.tick();
+    expect(await mayfly.send("GET", "/v1/machines")).toMatchObject({
+      status: 503,
+      body: { code: "misconfigured", field: "OIDC_AUDIENCE" },
+    });
+    expect((await mayfly.send("GET", "/healthz")).text).toContain("OIDC_AUDIENCE");
+  });
+
+  it("still sweeps: what it lent before ends when it should", async () => {
+    const mayfly = createMayfly({ OIDC_AUDIENCE: "mayfly" }, { policies: [CI] });
+    expect((await mayfly.send("PUT", "/v1/machines/box", { ...BODY, ttl: "2m" })).status).toBe(201);
+    mayfly.configure({ OIDC_AUDIENCE: "" });
+    expect((await mayfly.send("DELETE", "/v1/machines/box")).status).toBe(503);
+    expect(servers(mayfly)).toHaveLength(1);
+    await minutes(mayfly, 3);
+    expect(servers(mayfly)).toEqual([]);
+  });
+});

@@ -1,0 +1,177 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import * as z from "zod";
+import { ROOT } from "./npm-start.ts";
+
+const execute = promisify(execFile);
+const failed = z.object({ code: z.number(), stdout: z.string(), stderr: z.string() });
+const GITHUB = "https://token.actions.githubusercontent.com";
+const USAGE = "usage: npm run policy -- <claims.json | token>\n";
+const CLAIMS = {
+  iss: GITHUB,
+  aud: "mayfly",
+  repository_id: "712",
+  repository_owner_id: "9",
+  run_id: "55",
+  ref: "refs/heads/next",
+  event_name: "push",
+};
+const POLICIES = [
+  { name: "main", issuer: "github", claims: { repository_id: 712, ref: ["refs/heads/main", "refs/tags/*"] } },
+  { name: "run", issuer: "github", claims: { repository_id: 712 } },
+  { name: "wide", issuer: "github", claims: { repository_owner_id: 9 }, owner: "repository", account: "policy" },
+  { name: "lab", issuer: "gitlab", claims: { project_id: 3 } },
+  { name: "default" },
+];
+
+/** A JWT of no worth: what signs it is not looked at. */
+const tokenOf = (claims: object): string =>
+  [{ alg: "RS256" }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".") + ".c2ln";
+
+describe("npm run policy", () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "mayfly-claims-"));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  async function run(args: readonly string[], settings: Record<string, string> = {}) {
+    const env = { ...process.env, POLICIES: JSON.stringify(POLICIES), ...settings };
+    try {
+      return { code: 0, ...(await execute("npm", ["run", "-s", "policy", "--", ...args], { cwd: ROOT, env })) };
+    } catch (error) {
+      return failed.parse(error);
+    }
+  }
+  async function fileOf(text: string): Promise<string> {
+    const file = join(folder, "claims.json");
+    await writeFile(file, text);
+    return file;
+  }
+  const judge = async (claims: object, settings?: Record<string, string>) =>
+    run([await fileOf(JSON.stringify(claims))], settings);
+
+  it("tells which policy takes the claims, whose what it makes would be, and why each other does not", async () => {
+    expect(await judge(CLAIMS)).toEqual({
+      code: 0,
+      stdout: `issuer: github
+  main: \`ref\` is refs/heads/next, and must be one of refs/heads/main, refs/tags/*
+  run: fits
+  wide: fits, but run comes first
+  lab: not for github, but for gitlab
+  default: not for github, but for minted tokens
+yes: policy run, owner gh.712.55, account gh.712
+`,
+      stderr: "",
+    });
+  });
+
+  it("tells the owner and the account that the policy says", async () => {
+    const { code, stdout } = await judge({ ...CLAIMS, repository_id: "713" });
+    expect(code).toBe(0);
+    expect(stdout).toContain("main: `repository_id` is 713, and must be 712\n");
+    expect(stdout).toContain("yes: policy wide, owner gh.713.wide, account pol.wide\n");
+  });
+
+  it("ends with 1 where none takes them", async () => {
+    const { code, stdout } = await judge({ ...CLAIMS, repository_id: "1", repository_owner_id: "2" });
+    expect(code).toBe(1);
+    expect(stdout).toContain("wide: `repository_owner_id` is 2, and must be 9\n");
+    expect(stdout).toMatch(/^no: No policy fits this token/m);
+    expect(stdout).not.toContain("fits\n");
+  });
+
+  it("ends with 1 where nothing would be whose claims are too few to keep machines under", async () => {
+    const { run_id: _none, ...claims } = CLAIMS;
+    const { code, stdout } = await judge(claims);
+    expect(code).toBe(1);
+    expect(stdout).toContain("no: The claim `run_id` of this token is missing.");
+  });
+
+  it("ends with 1 for an issuer that is not there, and names those that are", async () => {
+    const { code, stdout } = await judge({ ...CLAIMS, iss: "https://forge.example" });
+    expect(code).toBe(1);
+    expect(stdout).toBe(`no issuer has the url https://forge.example
+  github has ${GITHUB}
+  gitlab has https://gitlab.com
+`);
+  });
+
+  it("knows the issuers that the environment gives", async () => {
+    const { code, stdout } = await judge(
+      { iss: "https://forge.example", sub: "a/b" },
+      {
+        ISSUERS: JSON.stringify([{ name: "forge", url: "https://forge.example", id_claim: "sub" }]),
+        POLICIES: JSON.stringify([{ name: "forges", issuer: "forge", claims: { sub: "a/b" } }]),
+      },
+    );
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^yes: policy forges, owner (id\.[0-9a-f]{8}\.[0-9a-f]{32}), account \1$/m);
+  });
+
+  it("reads mayfly.config.ts where the environment says nothing", async () => {
+    const { code, stdout } = await judge(CLAIMS, { POLICIES: "" });
+    expect(code).toBe(1);
+    expect(stdout).toContain("no: No policy takes tokens of github.");
+  });
+
+  it("takes a token, and says that it does not verify it", async () => {
+    const { code, stdout, stderr } = await run([tokenOf(CLAIMS)]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/^token: decoded, not verified$/m);
+    expect(stdout).toContain("yes: policy run");
+  });
+
+  it("tells of a token that is made for somebody else, where it knows for whom it should be", async () => {
+    expect((await judge(CLAIMS, { OIDC_AUDIENCE: "mayfly" })).stdout).not.toContain("audience");
+    expect((await judge(CLAIMS, { OIDC_AUDIENCE: "other" })).stdout).toContain(
+      "audience: mayfly. A token of github is refused unless it is other, whatever the policies say\n",
+    );
+  });
+
+  it("shows a terminal nothing that it would obey", async () => {
+    const { stdout } = await judge({ ...CLAIMS, ref: "refs/heads/\u001B[2J\u009B1m\n" });
+    expect(stdout).toContain("`ref` is refs/heads/\uFFFD[2J\uFFFD1m\uFFFD, and");
+  });
+
+  it.each([["--help"], ["-h"]])("explains itself: %s", async (flag) => {
+    const { code, stdout, stderr } = await run([flag]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(USAGE);
+    expect(stdout).toContain("Exit code: 0 = a policy takes it, 1 = none does, 2 = the input cannot be used.");
+  });
+
+  it.each([
+    ["nothing", [], "one thing must be given"],
+    ["two things", ["a", "b"], "one thing must be given"],
+    ["neither file nor token", ["/nowhere/canary.json"], "what is given is neither a file nor a token"],
+    ["a token that is none", ["eyJjYW5hcnk.e.canary"], "the token cannot be decoded"],
+    ["a token without an issuer", [tokenOf({ sub: "canary" })], "the token: `iss` must be there"],
+  ])("ends with 2 and the usage for %s, which it does not repeat", async (_what, args, sentence) => {
+    const { code, stdout, stderr } = await run(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(sentence);
+    expect(stderr).toContain(USAGE);
+    expect(stderr).not.toContain("canary");
+  });
+
+  it.each([
+    ["[", "cannot be read as JSON"],
+    ["7", "must be a JSON object of claims"],
+    ['{"iss": ["canary"]}', "`iss` must be there"],
+  ])("ends with 2 for a file that says %s", async (text, sentence) => {
+    const { code, stderr } = await run([await fileOf(text)]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(sentence);
+    expect(stderr).not.toContain("canary");
+  });
+
+  it("ends with 2 for policies that cannot be used, by the same sentence as elsewhere", async () => {
+    const { code, stderr } = await judge(CLAIMS, { POLICIES: '[{"name": "ci", "issuer": "nobody"}]' });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: "policies.ci.issuer must be one of github, gitlab\n" });
+  });
+});
