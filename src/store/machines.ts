@@ -110,18 +110,18 @@ export function createMachineStore(db: Db) {
     },
 
     /**
-     * Makes a row of ours the row of a machine that was found at the provider without one: same owner and name, its own uid and
-     * lease. Guarded by `requested`, and by that uid being nobody's. Answers the row under its new uid, or null.
+     * Makes a row of ours the row of a machine that was found at the provider without one: same owner and name, its own uid,
+     * account and lease. Guarded by `requested`, and by that uid being nobody's. Answers the row under its new uid, or null.
      */
     async adopt(
       uid: string,
-      found: { uid: string; requestedAt: number; expiresAt: number; maxUntil: number; credential: string },
+      found: Pick<MachineRow, "uid" | "account" | "requestedAt" | "expiresAt" | "maxUntil" | "credential">,
     ): Promise<MachineRow | null> {
       const [rows] = await db.batch([
         change(
           {
             head: `UPDATE OR IGNORE machines SET uid = ?2, requested_at = ?3, expires_at = ?4, max_until = ?5,
-              label_expires_at = ?4, attachments = NULL, credential = ?6`,
+              label_expires_at = ?4, attachments = NULL, credential = ?6, account = ?7`,
             where: "uid = ?1 AND phase = 'requested'",
             tail: "RETURNING *",
           },
@@ -131,6 +131,7 @@ export function createMachineStore(db: Db) {
           found.expiresAt,
           found.maxUntil,
           found.credential,
+          found.account,
         ),
         change(
           { head: "UPDATE OR IGNORE resource_uses SET machine_uid = ?2", where: "machine_uid = ?1 AND changes() > 0" },

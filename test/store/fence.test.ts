@@ -59,7 +59,14 @@ const CALLS: Calls = {
       ),
     ),
     adopt: writes(({ machines }) =>
-      machines.adopt("requested", { uid: "n", requestedAt: NOW, expiresAt: END, maxUntil: LATER, credential: "c" }),
+      machines.adopt("requested", {
+        uid: "n",
+        account: "tok.ci",
+        requestedAt: NOW,
+        expiresAt: END,
+        maxUntil: LATER,
+        credential: "c",
+      }),
     ),
     observe: writes(({ machines }) => machines.observe([{ uid: "requested", machine: machineOf() }], NOW)),
     rename: writes(({ machines }) => machines.rename("active", "other")),
