@@ -84,7 +84,8 @@ export function createMachineStore(db: Db) {
     /** Says what is being tried for a row now, and owns it for as long. False when it is no longer `requested`. */
     async choose(
       uid: string,
-      chosen: Candidate & { image: string; attachments: Attachments | null; credential: string },
+      chosen: Candidate &
+        Pick<MachineRow, "image" | "credential" | "labels" | "keepOnFailureMs"> & { attachments: Attachments | null },
       now: number,
       tryingUntil: number,
     ): Promise<boolean> {
@@ -92,7 +93,7 @@ export function createMachineStore(db: Db) {
         change(
           {
             head: `UPDATE machines SET server_type = ?2, region = ?3, image = ?6, attachments = ?7, credential = ?8,
-              next_try_at = ?4, tried_at = ?5, missing_since = NULL`,
+              labels = ?9, keep_on_failure_ms = ?10, next_try_at = ?4, tried_at = ?5, missing_since = NULL`,
             where: "uid = ?1 AND phase = 'requested'",
             tail: "RETURNING uid",
           },
@@ -104,6 +105,8 @@ export function createMachineStore(db: Db) {
           chosen.image,
           chosen.attachments && JSON.stringify(chosen.attachments),
           chosen.credential,
+          JSON.stringify(chosen.labels),
+          chosen.keepOnFailureMs,
         ),
       );
       return rows.length > 0;
