@@ -156,8 +156,8 @@ export const LENDING: readonly Mutant[] = [
     broken: "a firewall counts as put on as soon as the provider has agreed to do it",
     promise: "I8",
     file: "src/lifecycle/use-resource.ts",
-    find: "return progressOf(await followActions(context, await act({ id, machineIds })));",
-    replace: "await act({ id, machineIds });\n    return progressOf([]);",
+    find: "progressOf(await followActions(context, begun));",
+    replace: "progressOf([]);",
     caughtBy: ["test/lifecycle/actions.test.ts"],
   },
   {

@@ -25,6 +25,7 @@ import { resourceRoutes } from "./resources/routes.ts";
 import { sweepRoutes } from "./sweeps.ts";
 import { tearDownRoute } from "./tear-down.ts";
 import { tokenRoutes } from "./tokens.ts";
+import { whoamiRoute } from "./whoami.ts";
 
 /** The whole HTTP side as one Hono app over what it is handed. */
 export function createApp(host: Host): Api {
@@ -36,6 +37,7 @@ export function createApp(host: Host): Api {
 
   app.use("/v1/*", openScope(host), authenticate);
   app.on(["PUT", "POST"], "/v1/*", limitBody, readJson);
+  whoamiRoute(app);
   createRoutes(app);
   readRoutes(app);
   renewRoutes(app);

@@ -1,7 +1,7 @@
 import { creationTime, labelTime } from "../machine/age.ts";
 import { promiseOf } from "../machine/lease.ts";
 import type { Rules } from "../machine/rules.ts";
-import { isReservedKey, LABEL, uidIn } from "../machine/labels.ts";
+import { accountIn, isReservedKey, LABEL, uidIn } from "../machine/labels.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { checkName, isOwner, isUid } from "../machine/name.ts";
 import type { OrphanMachine } from "../store/machine-orphans.ts";
@@ -24,23 +24,24 @@ export function orphanOf(
   const { labels } = machine;
   const uid = uidIn(labels);
   const isOwn = known === null && isUid(uid);
-  const owner = labels[LABEL.owner] ?? "";
+  const told = labels[LABEL.owner] ?? "";
+  const owner = isOwner(told) ? told : NOBODY;
   const name = labels[LABEL.name] ?? "";
   const created = creationTime(machine, now) ?? now;
-  const told = labelTime(labels, LABEL.expires);
   const { end, most: maxUntil } = promiseOf(known, machine, created, rules);
   const rowUid = isOwn ? uid : newUid();
   return {
     uid: rowUid,
     labelUid: isOwn ? null : uid,
-    owner: isOwner(owner) ? owner : NOBODY,
+    owner,
+    account: accountIn(labels, owner),
     name: checkName(name).ok ? name : rowUid,
     provider,
     installation: labels[LABEL.installation] ?? "",
     credential,
     requestedAt: created,
     expiresAt: Math.min(Math.max(end ?? maxUntil, now + LEAST_MS), maxUntil),
-    labelExpiresAt: told,
+    labelExpiresAt: labelTime(labels, LABEL.expires),
     maxUntil,
     machine,
     labels: Object.fromEntries(Object.entries(labels).filter(([key]) => !isReservedKey(key))),

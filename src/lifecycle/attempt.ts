@@ -80,7 +80,8 @@ async function tryOne(context: Context, tries: Tries, candidate: Candidate): Pro
   const { row, ids, request, tried } = tries;
   const image = await imageOf(context, tries, candidate);
   // The row owns each further try anew, and shows what is being tried.
-  const chosen = { ...candidate, image, attachments: toConfirm(ids), credential: row.credential };
+  const { credential, labels, keepOnFailureMs } = row;
+  const chosen = { ...candidate, image, attachments: toConfirm(ids), credential, labels, keepOnFailureMs };
   if (!(await store.machines.choose(row.uid, chosen, now(), reclaim(tries.claim, now())))) return refused(RELEASED);
   const machine = await driver.create(specOf(row, { ...request, ...candidate, image }, ids));
   const isOpen = (one: Candidate) => ![candidate, ...tried].some((other) => isSamePair(other, one));

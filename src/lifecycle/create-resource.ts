@@ -11,7 +11,7 @@ import { claimInstallation } from "./installation.ts";
 import { GOING, makeResource, tryingResource, type CreatedResource } from "./make-resource.ts";
 import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
 import { resourcesOf } from "./resources.ts";
-import { checkResourceRights } from "./rights.ts";
+import { checkResourceRights, longestOf } from "./rights.ts";
 import { claimAt } from "./trying.ts";
 
 /** What a caller asks for: a firewall, a network or a key, under its own name for it. */
@@ -36,8 +36,8 @@ export async function createResource(
   const { maxAgeMs, defaultTtlMs } = context.rules;
   const named = checkName(name);
   if (!named.ok) return breaksRule(named.problem);
-  const longestMs = Math.min(policy.longestMs ?? maxAgeMs, maxAgeMs);
-  const life = ttl === undefined ? valid(Math.min(defaultTtlMs, longestMs)) : checkLife("ttl", ttl, maxAgeMs);
+  const byDefault = Math.min(defaultTtlMs, longestOf(policy, context.rules));
+  const life = ttl === undefined ? valid(byDefault) : checkLife("ttl", ttl, maxAgeMs);
   if (!life.ok) return breaksRule(life.problem);
   const allowed = checkResourceRights(policy, spec, life.value);
   if (!allowed.ok) return allowed;

@@ -12,7 +12,7 @@ import { claimInstallation } from "./installation.ts";
 import { checkOrder, type CheckedOrder, type MachineOrder } from "./order.ts";
 import { known, RELEASING, type Created } from "./record.ts";
 import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
-import { checkRights } from "./rights.ts";
+import { checkLength, checkMade, checkSaid, longestOf } from "./rights.ts";
 import { specHash } from "./spec-hash.ts";
 import { claimAt, claimLeftMs } from "./trying.ts";
 
@@ -90,16 +90,19 @@ export function mayCreate(
   policy: Policy,
   said: MachineOrder,
 ): Outcome<CheckedOrder> {
+  // First what the caller may not say at all: no rule of a profile that is not his to name is told.
+  const sayable = checkSaid(policy, said);
+  if (!sayable.ok) return sayable;
   const checked = checkOrder(said, rules);
   if (!checked.ok) return breaksRule(checked.problem);
-  const allowed = checkRights(policy, said, checked.value);
+  const allowed = checkMade(policy, checked.value);
   return allowed.ok ? done(checked.value) : allowed;
 }
 
 async function rowOf(context: RequestContext, plan: Sited, now: number): Promise<NewMachine> {
   const { owner, account, name, credential, specSha256, request, candidates, keepOnFailureMs } = plan;
-  const { installations, defaultTtlMs, maxAgeMs } = context.rules;
-  const longestMs = Math.min(plan.policy.longestMs ?? maxAgeMs, maxAgeMs);
+  const { installations, defaultTtlMs } = context.rules;
+  const longestMs = longestOf(plan.policy, context.rules);
   const [installation] = installations;
   return {
     uid: context.newUid(),
@@ -137,6 +140,9 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   // A row that was lost and found again does not know what was asked for.
   if (row.specSha256 !== "" && row.specSha256 !== plan.specSha256) return refused(specMismatch(row.name));
   if (row.phase !== "requested" || claimLeftMs(row, now) > 0) return known(row);
+  // It was begun when the policy allowed more: what was made then lives, and what is made now goes by what holds now.
+  const tooLong = checkLength(plan.policy, "ttl", row.expiresAt - row.requestedAt);
+  if (tooLong !== null) return tooLong;
   const choice = await candidatesOf(context, plan);
   if (!choice.ok) return choice;
   // Since the first try it may have been taken back.
@@ -145,8 +151,9 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   const wanted = { ...plan, candidates: choice.value };
   const claim = claimAt(now, true);
   const [until = now] = claim.untils;
-  // The try goes out under the credential of now, whatever the one before did.
-  const retried = { ...row, credential: plan.credential };
+  // The try goes out under the credential of now, whatever the one before did, and with what its profile says now.
+  const { credential, keepOnFailureMs, request } = plan;
+  const retried = { ...row, credential, keepOnFailureMs, labels: request.labels };
   return tryingMachine(context, row.uid, claim, async () =>
     (await context.store.work.claimTry(row.uid, now, until)) ? attempt(context, retried, wanted, claim) : known(row),
   );

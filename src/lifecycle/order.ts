@@ -129,15 +129,19 @@ function merge(said: MachineOrder, profile: MachineOrder): MachineOrder {
     ...picks,
     ...sent,
     ...(profile.labels && said.labels ? { labels: { ...profile.labels, ...said.labels } } : {}),
-    attachments: [...(said.attachments ?? []), ...(profile.attachments ?? []).filter((one) => !isSaid(one))],
+    attachments: [
+      ...(said.attachments ?? []),
+      ...(profile.attachments ?? []).filter((one) => !isSaid(one)).map((one) => located(one, "")),
+    ],
   };
 }
 
-/** A network that is made with a machine is where the machine is tried first. */
+/** A network that is made with a machine is where the machine is tried first, wherever its profile would have tried it. */
 const placed = (one: Attachment, region: string): Attachment =>
-  one.by === "spec" && one.spec.kind === "network" && one.spec.region === ""
-    ? { ...one, spec: { ...one.spec, region } }
-    : one;
+  one.by === "spec" && one.spec.kind === "network" && one.spec.region === "" ? located(one, region) : one;
+
+const located = (one: Attachment, region: string): Attachment =>
+  one.by === "spec" && one.spec.kind === "network" ? { ...one, spec: { ...one.spec, region } } : one;
 
 function checkNumber(attachments: readonly Attachment[]): Checked<readonly Attachment[]> {
   const [made] = attachments.filter(({ by }) => by === "spec").slice(MOST_MADE_WITH);

@@ -3,7 +3,7 @@ import { creationTime, labelTime } from "../machine/age.ts";
 import { isOurs } from "../machine/ownership.ts";
 import { decide } from "../machine/decide.ts";
 import { promisedMax } from "../machine/lease.ts";
-import { LABEL, uidIn } from "../machine/labels.ts";
+import { accountIn, LABEL, uidIn } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import { isUid } from "../machine/name.ts";
 import { present } from "../machine/sighting.ts";
@@ -108,6 +108,7 @@ export async function heldByOurs(
   const expiresAt = Math.min(labelTime(labels, LABEL.expires) ?? maxUntil, maxUntil);
   const adopted = await store.machines.adopt(row.uid, {
     uid,
+    account: accountIn(labels, row.owner),
     requestedAt: created,
     expiresAt,
     maxUntil,

@@ -26,16 +26,7 @@ export async function renewMachine(
   const now = context.now();
   const until = now + life.value;
   const most = mostUntil(policy, row);
-  if (until > most) {
-    const longest = formatDuration(Math.max(0, Math.floor((most - now) / 1000) * 1000));
-    const rule = `must be at most ${longest}: this machine may live until ${new Date(most).toISOString()}`;
-    return refused({
-      code: "invalid_input",
-      message: `\`ttl\` ${rule}.`,
-      next: "Ask for less, or create another machine.",
-      problem: { field: "ttl", rule },
-    });
-  }
+  if (until > most) return refused(beyond(policy, row, { now, until, most }));
   const renewed = await context.store.leases.renew(row.uid, now, until, context.requestId);
   if (renewed) {
     if ((await tellLabel(context, renewed)) === "stranger") return refused(IDENTITY_MISMATCH);
@@ -48,9 +39,34 @@ export async function renewMachine(
   return isAlive ? done(current) : refused(EXPIRED);
 }
 
+/** Until when a policy lets a machine live, counted from when it was asked for; unix milliseconds. */
+const allowedUntil = ({ longestMs }: Policy, { requestedAt }: MachineRow): number =>
+  longestMs === null ? Number.POSITIVE_INFINITY : requestedAt + longestMs;
+
 /** What its row was promised at most, within what the policy allows now, which may be less. */
-const mostUntil = ({ longestMs }: Policy, { maxUntil, requestedAt }: MachineRow): number =>
-  Math.min(maxUntil, longestMs === null ? maxUntil : requestedAt + longestMs);
+const mostUntil = (policy: Policy, row: MachineRow): number => Math.min(row.maxUntil, allowedUntil(policy, row));
+
+/** Why a lease does not go so far: its policy's word where that is what binds, else what the machine was promised at most. */
+function beyond(
+  policy: Policy,
+  row: MachineRow,
+  { now, until, most }: { readonly now: number; readonly until: number; readonly most: number },
+): Refusal {
+  const left = formatDuration(Math.max(0, Math.floor((most - now) / 1000) * 1000));
+  const rule = `must be at most ${left}: this machine may live until ${new Date(most).toISOString()}`;
+  const refusal = { next: "Ask for less, or create another machine.", problem: { field: "ttl", rule } };
+  const { name, longestMs } = policy;
+  if (longestMs === null || allowedUntil(policy, row) > row.maxUntil)
+    return { ...refusal, code: "invalid_input", message: `\`ttl\` ${rule}.` };
+  const limit = formatDuration(longestMs);
+  return {
+    ...refusal,
+    code: "limit_lease",
+    message: `The policy ${name} allows a lease of ${limit} at most, renewals included.`,
+    policy: name,
+    figures: { limit, asked: formatDuration(until - row.requestedAt) },
+  };
+}
 
 const EXPIRED: Refusal = {
   code: "expired",
@@ -70,6 +86,8 @@ export async function keepOnFailure(
   if (row.keepOnFailureMs === null) return null;
   const now = context.now();
   const until = Math.min(now + row.keepOnFailureMs, mostUntil(policy, row));
+  // Under a policy that has been narrowed since it may have lived its time.
+  if (until <= now) return null;
   const kept = await context.store.leases.keep(row.uid, now, until, context.requestId);
   if (kept) await tellLabel(context, kept);
   return kept;

@@ -3,7 +3,7 @@ import { fitsOne } from "../auth/pattern.ts";
 import type { Makeable, Policy } from "../auth/policy.ts";
 import { formatDuration } from "../machine/duration.ts";
 import type { ResourceKind, ResourceSpec } from "../machine/resource.ts";
-import type { CheckedOrder, CompleteOrder, MachineOrder } from "./order.ts";
+import type { CheckedOrder, CompleteOrder, MachineOrder, Ordering, Profiles } from "./order.ts";
 import { done, refused, type Outcome, type Refused } from "./refusal.ts";
 
 const MAKES: Readonly<Record<ResourceKind, Makeable>> = {
@@ -12,20 +12,26 @@ const MAKES: Readonly<Record<ResourceKind, Makeable>> = {
   ssh_key: "ssh_keys",
 };
 
-/** Whether a policy lets its callers make machines as ordered. `said` is what the caller sent, without what a profile adds. */
-export function checkRights(policy: Policy, said: MachineOrder, checked: CheckedOrder): Outcome<void> {
-  const { order, ttlMs, keepOnFailureMs } = checked;
-  return (
-    checkMay(policy, "machines", "machines") ??
-    checkSaid(policy, said) ??
-    checkImage(policy, checked) ??
-    checkNames(policy, order) ??
-    checkFirewall(policy, order) ??
-    checkLength(policy, "ttl", ttlMs) ??
-    checkLength(policy, "keep_on_failure", keepOnFailureMs) ??
-    done(undefined)
-  );
-}
+/**
+ * Whether a policy lets its callers make machines, and say what they have said of one: here its profile's words count for nothing, for
+ * they are the deployer's.
+ */
+export const checkSaid = (policy: Policy, said: MachineOrder): Outcome<void> =>
+  checkMay(policy, "machines", "machines") ??
+  checkProfile(policy, said) ??
+  checkCloudInit(policy, said) ??
+  checkSnapshot(policy, said) ??
+  checkSpeltOut(policy, said) ??
+  done(undefined);
+
+/** Whether a policy allows a machine as it is to be made, whoever said what of it. */
+export const checkMade = (policy: Policy, { order, request, ttlMs, keepOnFailureMs }: CheckedOrder): Outcome<void> =>
+  checkName(policy, "images", policy.images, request.image, "image") ??
+  checkPlaces(policy, order) ??
+  checkFirewall(policy, order) ??
+  checkLength(policy, "ttl", ttlMs) ??
+  checkLength(policy, "keep_on_failure", keepOnFailureMs) ??
+  done(undefined);
 
 /** Whether a policy lets its callers make a firewall, a network or a key that lives that long. */
 export const checkResourceRights = (policy: Policy, spec: ResourceSpec, lengthMs: number): Outcome<void> =>
@@ -42,12 +48,20 @@ export function checkLength(policy: Policy, field: string, lengthMs: number | nu
   return refused({
     code: "limit_lease",
     message: `The policy ${policy.name} allows a lease of ${limit} at most.`,
-    next: `Ask for ${limit} or less, and renew.`,
+    next: `Ask for ${limit} or less.`,
     problem: { field, rule: `must be at most ${limit} (longest)` },
     policy: policy.name,
     figures: { limit, asked: formatDuration(lengthMs) },
   });
 }
+
+/** How long a policy lets what its callers make live, in milliseconds: what it says itself, within what holds for all. */
+export const longestOf = ({ longestMs }: Policy, { maxAgeMs }: Pick<Ordering, "maxAgeMs">): number =>
+  Math.min(longestMs ?? maxAgeMs, maxAgeMs);
+
+/** The names of the profiles that a policy lets its callers name, in order. */
+export const profilesOf = (policy: Policy, profiles: Profiles): string[] =>
+  [...profiles.keys()].filter((name) => fitsOne(policy.profiles, name)).toSorted();
 
 /** Whether a server type may be used, which was not named but found by its architecture. */
 export const mayName = ({ serverTypes }: Policy, serverType: string): boolean => fitsOne(serverTypes, serverType);
@@ -58,29 +72,19 @@ function checkMay(policy: Policy, what: Makeable, field: string): Refused | null
     : forbidden(policy, field, `must not be made under this policy (may: ${policy.may.join(", ") || "nothing"})`);
 }
 
-/** What only counts where the caller says it, and not where a profile does. */
-function checkSaid(policy: Policy, said: MachineOrder): Refused | null {
-  const { profile, cloudInit, attachments = [] } = said;
+function checkProfile(policy: Policy, said: MachineOrder): Refused | null {
+  const { profile } = said;
   if (profile !== undefined && !fitsOne(policy.profiles, profile))
     return forbidden(policy, "profile", listed("profiles", policy.profiles));
-  if (policy.onlyProfiles) {
-    if (profile === undefined) return forbidden(policy, "profile", "is required (only_profiles)");
-    const more = moreThanProfile(said);
-    if (more !== null)
-      return forbidden(policy, more, "must be left to the profile (only_profiles); ttl alone may be said");
-  }
-  if (cloudInit !== undefined && !policy.takesCloudInit)
-    return forbidden(policy, "cloud_init", "must be left out (cloud_init: false)");
-  for (const { by, kind, field } of attachments) {
-    const refusal = by === "spec" ? checkMay(policy, MAKES[kind], field) : null;
-    if (refusal !== null) return refusal;
-  }
-  return null;
+  if (!policy.onlyProfiles) return null;
+  if (profile === undefined) return forbidden(policy, "profile", "is required (only_profiles)");
+  const more = moreThanProfile(said);
+  if (more === null) return null;
+  return forbidden(policy, more, "must be left to the profile (only_profiles); ttl alone may be said");
 }
 
-const FIELDS: Readonly<Record<keyof MachineOrder, string | null>> = {
-  profile: null,
-  ttl: null,
+type Field = Exclude<keyof MachineOrder, "profile" | "ttl" | "attachments" | "without">;
+const FIELDS: Readonly<Record<Field, string>> = {
   serverTypes: "server_type",
   regions: "region",
   arch: "arch",
@@ -89,33 +93,43 @@ const FIELDS: Readonly<Record<keyof MachineOrder, string | null>> = {
   cloudInit: "cloud_init",
   enableIpv4: "enable_ipv4",
   enableIpv6: "enable_ipv6",
-  attachments: "attachments",
-  without: "attachments",
   keepOnFailure: "keep_on_failure",
 };
 
-/** The first field that an order says beside its profile and its length. */
+/** The first field that an order says beside its profile and its length; an empty one is said as well. */
 function moreThanProfile(said: MachineOrder): string | null {
   const [attached] = said.attachments ?? [];
   if (attached !== undefined) return attached.field;
-  for (const [key, field] of Object.entries(FIELDS)) {
-    const value: unknown = Reflect.get(said, key);
-    const isSaid = Array.isArray(value) ? value.length > 0 : value !== undefined;
-    if (field !== null && isSaid) return field;
+  const [without] = said.without ?? [];
+  if (without !== undefined) return MAKES[without];
+  const more = Object.entries(FIELDS).find(([key]) => Reflect.get(said, key) !== undefined);
+  return more?.[1] ?? null;
+}
+
+/** An empty one counts as well: it would take the place of the profile's. */
+function checkCloudInit(policy: Policy, { cloudInit }: MachineOrder): Refused | null {
+  return cloudInit === undefined || policy.takesCloudInit
+    ? null
+    : forbidden(policy, "cloud_init", "must be left out (cloud_init: false)");
+}
+
+/** A snapshot is named by its id or by labels; a system image has a name, and an id as well, which nothing here tells apart. */
+function checkSnapshot(policy: Policy, { image }: MachineOrder): Refused | null {
+  const isName = image === undefined || (typeof image === "string" && Number.isNaN(Number(image)));
+  return isName || policy.may.includes("snapshots")
+    ? null
+    : forbidden(policy, "image", "must be a system image by its name: this policy boots no snapshots (may)");
+}
+
+function checkSpeltOut(policy: Policy, { attachments = [] }: MachineOrder): Refused | null {
+  for (const { by, kind, field } of attachments) {
+    const refusal = by === "spec" ? checkMay(policy, MAKES[kind], field) : null;
+    if (refusal !== null) return refusal;
   }
   return null;
 }
 
-/** A snapshot is named by an id or by labels; a system image has a name. */
-function checkImage(policy: Policy, { request: { image, isImageSelector } }: CheckedOrder): Refused | null {
-  const isSnapshot = isImageSelector || /^\d+$/.test(image);
-  if (isSnapshot && !policy.may.includes("snapshots"))
-    return forbidden(policy, "image", "must be a system image by its name: this policy boots no snapshots (may)");
-  return checkName(policy, "images", policy.images, image, "image");
-}
-
-/** Whatever was said and by whom, each must be one that may be named. */
-function checkNames(policy: Policy, { serverTypes = [], regions, attachments = [] }: CompleteOrder): Refused | null {
+function checkPlaces(policy: Policy, { serverTypes = [], regions, attachments = [] }: CompleteOrder): Refused | null {
   for (const [index, type] of serverTypes.entries()) {
     const field = serverTypes.length === 1 ? "server_type" : `server_type.${index}`;
     const refusal = checkName(policy, "server_types", policy.serverTypes, type, field);
@@ -138,8 +152,12 @@ function checkFirewall(policy: Policy, { attachments = [] }: CompleteOrder): Ref
   const isGuarded = attachments.some(({ kind }) => kind === "firewall");
   return !policy.needsFirewall || isGuarded
     ? null
-    : forbidden(policy, "firewalls", "must name at least one (needs_firewall)");
+    : forbidden(policy, "firewalls", "must name at least one, which takes a public address (needs_firewall)");
 }
+
+/** What is said to whoever takes its last firewall off a machine under a policy that needs one; `field` is where that was named. */
+export const lastFirewall = (policy: Policy, field: string): Refused =>
+  forbidden(policy, field, "must have another firewall: this is its last (needs_firewall)");
 
 function checkName(
   policy: Policy,

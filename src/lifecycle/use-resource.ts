@@ -1,7 +1,8 @@
+import type { Policy } from "../auth/policy.ts";
 import type { ProviderAction } from "../driver/capabilities.ts";
 import { getIfThere, isNotFound, type DriverError } from "../driver/driver.ts";
 import { isSame } from "../machine/ownership.ts";
-import type { MachineRow } from "../machine/machine.ts";
+import type { Machine, MachineRow } from "../machine/machine.ts";
 import { isSameResource, type ResourceRow } from "../machine/resource.ts";
 import {
   done,
@@ -15,12 +16,13 @@ import {
 } from "./refusal.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { followActions, type Progress } from "./follow-actions.ts";
+import { lastFirewall } from "./rights.ts";
 
-/** The provider's ids, once both sides were read again and are what was recorded (I2). */
-type Ids = { readonly id: string; readonly machineIds: readonly string[] };
+/** The provider's ids, once both sides were read again and are what was recorded (I2); and the machines as they were read. */
+type Ids = { readonly id: string; readonly machineIds: readonly string[]; readonly seen: readonly Machine[] };
 
-/** Asks the provider for something, and answers what it has begun. */
-type Act = (ids: Ids) => Promise<readonly ProviderAction[]>;
+/** Asks the provider for something, and answers what it has begun; or why that is not asked for, going by what was read. */
+type Act = (ids: Ids) => Promise<readonly ProviderAction[] | Refused>;
 
 /**
  * Applies a firewall to machines of the same owner. They are noted as its users first, which keeps it. Answers when the provider has
@@ -95,23 +97,40 @@ async function unseen(
 
 /**
  * Takes a firewall off machines of the same owner. While that is `running` they stay noted as its users; a machine that has not been
- * seen with it yet is no longer expected to be, from when the provider has agreed.
+ * seen with it yet is no longer expected to be, from when the provider has agreed. Under a policy that needs a firewall no machine's
+ * last one is taken off: neither by what is noted, which two calls at once cannot both get past, nor by what the provider shows.
  */
 export async function removeFirewall(
   context: RequestContext,
+  policy: Policy,
   row: ResourceRow,
   machines: readonly MachineRow[],
 ): Promise<Outcome<Progress>> {
+  const { resources, work } = context.store;
   const uids = machines.map(({ uid }) => uid);
-  const result = await acting(context, row, machines, async ({ id, machineIds }) => {
+  const last = (isLast: (machine: MachineRow) => boolean): Refused | null => {
+    const index = policy.needsFirewall ? machines.findIndex(isLast) : -1;
+    return index < 0 ? null : lastFirewall(policy, `machines.${index}`);
+  };
+  const noted = policy.needsFirewall ? await resources.releaseUnlessLast(row.uid, uids) : { bare: [], released: [] };
+  const refusal = last(({ uid }) => noted.bare.includes(uid));
+  if (refusal !== null) return refusal;
+  const result = await acting(context, row, machines, async ({ id, machineIds, seen }) => {
+    const shown = last(({ providerId }) => !seen.some((one) => one.providerId === providerId && hasOther(one, id)));
+    if (shown !== null) return shown;
     const begun = (await context.capabilities.firewalls?.remove(id, machineIds)) ?? [];
     // It is not waited for any more, or a machine would be destroyed for lacking what its owner took off.
-    await context.store.work.forgetFirewall(uids, id);
+    await work.forgetFirewall(uids, id);
     return begun;
   });
-  if (result.ok && result.value === "done") await context.store.resources.release(row.uid, uids);
+  if (result.ok && result.value === "done") await resources.release(row.uid, uids);
+  // What is on them still, as far as is known, is to be kept.
+  if (!result.ok) for (const uid of noted.released) await resources.use(uid, [row.uid]);
   return result;
 }
+
+const hasOther = ({ attached }: Machine, firewallId: string): boolean =>
+  attached !== null && attached.firewallIds.some((id) => id !== firewallId);
 
 /** Leads a network's traffic to a destination over a machine in it. The same again is success, another gateway is refused (S140). */
 export const addRoute = (
@@ -140,11 +159,14 @@ async function acting(
   return onDriverError(async () => {
     const seen = await kindOf({ capabilities }, row.spec)?.get(id);
     if (seen === undefined || !isSameResource(row, seen, rules)) return refused(IDENTITY_MISMATCH);
+    const live: Machine[] = [];
     for (const machine of machines) {
-      const live = machine.providerId === null ? null : await getIfThere(driver, machine.providerId);
-      if (live === null || !isSame(machine, live)) return refused(IDENTITY_MISMATCH);
+      const one = machine.providerId === null ? null : await getIfThere(driver, machine.providerId);
+      if (one === null || !isSame(machine, one)) return refused(IDENTITY_MISMATCH);
+      live.push(one);
     }
-    return progressOf(await followActions(context, await act({ id, machineIds })));
+    const begun = await act({ id, machineIds, seen: live });
+    return "ok" in begun ? begun : progressOf(await followActions(context, begun));
   }, refusedBy);
 }
 

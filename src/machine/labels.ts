@@ -1,5 +1,6 @@
 import { invalid, valid, type Checked } from "./validation.ts";
 import type { Labels } from "./machine.ts";
+import { isOwner } from "./name.ts";
 
 /** The labels that every resource of ours carries from the create call on. Callers can neither set nor select them. */
 export const LABEL = {
@@ -7,6 +8,8 @@ export const LABEL = {
   uid: "mayfly-uid",
   installation: "mayfly-installation",
   owner: "mayfly-owner",
+  /** Of machines alone: what they count against. */
+  account: "mayfly-account",
   name: "mayfly-name",
   /** Unix seconds. */
   expires: "mayfly-expires",
@@ -24,6 +27,8 @@ interface Promised {
   readonly uid: string;
   readonly installation: string;
   readonly owner: string;
+  /** Left out of what counts against none. */
+  readonly account?: string;
   readonly name: string;
   readonly requestedAt: number;
   readonly expiresAt: number;
@@ -36,6 +41,7 @@ export const ourLabels = (row: Promised): Labels => ({
   [LABEL.uid]: row.uid,
   [LABEL.installation]: row.installation,
   [LABEL.owner]: row.owner,
+  ...(row.account === undefined ? {} : { [LABEL.account]: row.account }),
   [LABEL.name]: row.name,
   [LABEL.expires]: labelSeconds(row.expiresAt),
   [LABEL.max]: labelSeconds(row.maxUntil),
@@ -47,6 +53,12 @@ export const labelSeconds = (milliseconds: number): string => String(Math.floor(
 
 /** The uid that a resource carries, in canonical lower case, whatever a provider made of it (P59); `""` for none (P4). */
 export const uidIn = (labels: Labels): string => (labels[LABEL.uid] ?? "").toLowerCase();
+
+/** What a machine counts against by its labels: its owner, where they tell no account that could be one. */
+export function accountIn(labels: Labels, owner: string): string {
+  const account = labels[LABEL.account] ?? "";
+  return isOwner(account) ? account : owner;
+}
 
 const MAX_LABELS = 32;
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;

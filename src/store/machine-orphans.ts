@@ -12,6 +12,7 @@ export interface OrphanMachine extends Pick<
   | "uid"
   | "labelUid"
   | "owner"
+  | "account"
   | "name"
   | "provider"
   | "installation"
@@ -164,7 +165,7 @@ const columnsOf = ({ machine, ...row }: OrphanMachine) => ({
   name: row.name,
   label_uid: row.labelUid,
   owner: row.owner,
-  account: row.owner,
+  account: row.account,
   provider: row.provider,
   provider_name: machine.name,
   provider_id: machine.providerId,

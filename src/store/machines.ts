@@ -92,7 +92,8 @@ export function createMachineStore(db: Db) {
     /** Says what is being tried for a row now, and owns it for as long. False when it is no longer `requested`. */
     async choose(
       uid: string,
-      chosen: Candidate & { image: string; attachments: Attachments | null; credential: string },
+      chosen: Candidate &
+        Pick<MachineRow, "image" | "credential" | "labels" | "keepOnFailureMs"> & { attachments: Attachments | null },
       now: number,
       tryingUntil: number,
     ): Promise<boolean> {
@@ -100,7 +101,7 @@ export function createMachineStore(db: Db) {
         change(
           {
             head: `UPDATE machines SET server_type = ?2, region = ?3, image = ?6, attachments = ?7, credential = ?8,
-              next_try_at = ?4, tried_at = ?5, missing_since = NULL`,
+              labels = ?9, keep_on_failure_ms = ?10, next_try_at = ?4, tried_at = ?5, missing_since = NULL`,
             where: "uid = ?1 AND phase = 'requested'",
             tail: "RETURNING uid",
           },
@@ -112,24 +113,26 @@ export function createMachineStore(db: Db) {
           chosen.image,
           chosen.attachments && JSON.stringify(chosen.attachments),
           chosen.credential,
+          JSON.stringify(chosen.labels),
+          chosen.keepOnFailureMs,
         ),
       );
       return rows.length > 0;
     },
 
     /**
-     * Makes a row of ours the row of a machine that was found at the provider without one: same owner and name, its own uid and
-     * lease. Guarded by `requested`, and by that uid being nobody's. Answers the row under its new uid, or null.
+     * Makes a row of ours the row of a machine that was found at the provider without one: same owner and name, its own uid,
+     * account and lease. Guarded by `requested`, and by that uid being nobody's. Answers the row under its new uid, or null.
      */
     async adopt(
       uid: string,
-      found: { uid: string; requestedAt: number; expiresAt: number; maxUntil: number; credential: string },
+      found: Pick<MachineRow, "uid" | "account" | "requestedAt" | "expiresAt" | "maxUntil" | "credential">,
     ): Promise<MachineRow | null> {
       const [rows] = await db.batch([
         change(
           {
             head: `UPDATE OR IGNORE machines SET uid = ?2, requested_at = ?3, expires_at = ?4, max_until = ?5,
-              label_expires_at = ?4, attachments = NULL, credential = ?6`,
+              label_expires_at = ?4, attachments = NULL, credential = ?6, account = ?7`,
             where: "uid = ?1 AND phase = 'requested'",
             tail: "RETURNING *",
           },
@@ -139,6 +142,7 @@ export function createMachineStore(db: Db) {
           found.expiresAt,
           found.maxUntil,
           found.credential,
+          found.account,
         ),
         change(
           { head: "UPDATE OR IGNORE resource_uses SET machine_uid = ?2", where: "machine_uid = ?1 AND changes() > 0" },

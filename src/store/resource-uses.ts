@@ -52,6 +52,28 @@ export function createResourceUses(db: Db) {
       await db.write(change({ head: "DELETE FROM resource_uses", where }, uid, JSON.stringify(machineUids)));
     },
 
+    /**
+     * The same of a firewall that is none of these machines' last: where it is one's, nothing changes. One transaction, so that of two
+     * that are taken off at once one stays. Answers the machines whose last it is, and those that did use it and do no longer.
+     */
+    async releaseUnlessLast(
+      uid: string,
+      machineUids: readonly string[],
+    ): Promise<{ readonly bare: readonly string[]; readonly released: readonly string[] }> {
+      const bare = `FROM json_each(?2) AS machine WHERE NOT EXISTS (SELECT 1 FROM resource_uses AS other
+        JOIN resources ON resources.uid = other.resource_uid WHERE other.machine_uid = machine.value
+        AND other.resource_uid <> ?1 AND kind = 'firewall' AND ${USABLE})`;
+      const where = `resource_uid = ?1 AND machine_uid IN (SELECT value FROM json_each(?2)) AND NOT EXISTS (SELECT 1 ${bare})`;
+      const list = JSON.stringify(machineUids);
+      const [last = [], released = []] = await db.batch([
+        query(`SELECT machine.value AS machine_uid ${bare}`, uid, list),
+        change({ head: "DELETE FROM resource_uses", where, tail: "RETURNING machine_uid" }, uid, list),
+      ]);
+      const uidsIn = (rows: readonly unknown[]) =>
+        parseRows(z.object({ machine_uid: z.string() }), rows).map((row) => row.machine_uid);
+      return { bare: uidsIn(last), released: uidsIn(released) };
+    },
+
     /** The uids of the live machines that use each of these. */
     async users(uids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
       if (uids.length === 0) return new Map();

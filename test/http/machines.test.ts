@@ -51,6 +51,7 @@ describe("a machine over HTTP", () => {
       "mayfly-uid": id.slice("mch_".length),
       "mayfly-installation": "test-installation-1",
       "mayfly-owner": "admin",
+      "mayfly-account": "admin",
       "mayfly-name": "first",
       "mayfly-expires": String(NOW / 1000 + 600),
       "mayfly-max": String(NOW / 1000 + 24 * 3600),

@@ -61,13 +61,28 @@ const CALLS: Calls = {
     choose: writes(({ machines }) =>
       machines.choose(
         "requested",
-        { serverType: "cx33", region: "nbg1", image: "i", attachments: null, credential: "c" },
+        {
+          serverType: "cx33",
+          region: "nbg1",
+          image: "i",
+          attachments: null,
+          credential: "c",
+          labels: {},
+          keepOnFailureMs: null,
+        },
         NOW,
         END,
       ),
     ),
     adopt: writes(({ machines }) =>
-      machines.adopt("requested", { uid: "n", requestedAt: NOW, expiresAt: END, maxUntil: LATER, credential: "c" }),
+      machines.adopt("requested", {
+        uid: "n",
+        account: "tok.ci",
+        requestedAt: NOW,
+        expiresAt: END,
+        maxUntil: LATER,
+        credential: "c",
+      }),
     ),
     observe: writes(({ machines }) => machines.observe([{ uid: "requested", machine: machineOf() }], NOW)),
     rename: writes(({ machines }) => machines.rename("active", "other")),
@@ -149,6 +164,13 @@ const CALLS: Calls = {
     use: writes(({ resources }) => resources.use("active", ["firewall"])),
     usesNetwork: reads(({ resources }) => resources.usesNetwork("active")),
     release: writes(({ resources }) => resources.release("used", ["active"])),
+    releaseUnlessLast: writes(
+      ({ resources }) => resources.releaseUnlessLast("used", ["active"]),
+      async () => {
+        await putResource({ uid: "other" });
+        await put("resource_uses", { resourceUid: "other", machineUid: "active" });
+      },
+    ),
     users: reads(({ resources }) => resources.users(["used"])),
     fail: writes(({ resources }) => resources.fail("wanted", "capacity", NOW)),
     requestDelete: writes(({ resources }) => resources.requestDelete(["firewall"], NOW)),

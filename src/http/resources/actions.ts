@@ -57,7 +57,7 @@ export function actionRoutes(app: Api): void {
   app.openapi(remove, async (c) => {
     const row = await liveOne(c, "firewall", c.req.valid("param").ref, c.req.valid("query").owner);
     const users = await usersIn(c, row, c.req.valid("json").machines);
-    return answer(c, row, removeFirewall(c.get("scope"), row, users));
+    return answer(c, row, removeFirewall(c.get("scope"), c.get("principal").policy, row, users));
   });
   app.openapi(route, async (c) => {
     const row = await liveOne(c, "network", c.req.valid("param").ref, c.req.valid("query").owner);

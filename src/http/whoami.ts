@@ -1,0 +1,81 @@
+import * as z from "zod";
+import { MAKEABLE, type Policy } from "../auth/policy.ts";
+import type { Ordering } from "../lifecycle/order.ts";
+import { longestOf, profilesOf } from "../lifecycle/rights.ts";
+import { formatDuration } from "../machine/duration.ts";
+import { json, problems } from "./edge/openapi.ts";
+import { actor } from "./edge/owner.ts";
+import { type Api, createRoute } from "./edge/route.ts";
+import { ownerQuery } from "./edge/schemas.ts";
+
+const patterns = z.array(z.string()).readonly().nullable().meta({ description: "patterns; null = any" });
+
+const policyJson = z.object({
+  name: z.string(),
+  source: z.string().meta({ description: "the line that says so" }),
+  may: z.array(z.enum(MAKEABLE)).readonly(),
+  longest: z.string().meta({ example: "24h", description: "how long a lease may be, renewals included" }),
+  server_types: patterns,
+  regions: patterns,
+  images: patterns,
+  profiles: z.array(z.string()).meta({ description: "those of the configuration that may be named" }),
+  only_profiles: z.boolean(),
+  cloud_init: z.boolean(),
+  needs_firewall: z.boolean(),
+});
+
+const evidence = z.discriminatedUnion("by", [
+  z.object({ by: z.literal("admin_token") }),
+  z.object({ by: z.literal("token"), id: z.string(), note: z.string() }),
+  z.object({ by: z.literal("oidc"), issuer: z.string(), claims: z.record(z.string(), z.string()).readonly() }),
+]);
+
+const whoamiJson = z.object({
+  kind: z.enum(["admin", "token", "oidc"]),
+  owner: z.string(),
+  account: z.string(),
+  policy: policyJson,
+  evidence,
+  address: z.string().nullable().meta({ description: "the caller's, as the edge sees it; null where that is unknown" }),
+});
+
+const route = createRoute({
+  method: "get",
+  path: "/v1/whoami",
+  summary: "Who you are here, and what your policy lets you do",
+  request: { query: ownerQuery },
+  responses: {
+    200: json(z.object({ whoami: whoamiJson }), "The caller; for an admin the owner that it names"),
+    ...problems,
+  },
+});
+
+/** `GET /v1/whoami`. It asks nobody: what is answered is what the caller was let in with. */
+export function whoamiRoute(app: Api): void {
+  app.openapi(route, async (c) => {
+    const { kind, owner, account, policy, evidence: shown } = actor(c, c.req.valid("query").owner);
+    const { rules } = c.get("scope");
+    const address = addressIn(c.req.header("CF-Connecting-IP"));
+    const whoami = { kind, owner, account, policy: toJson(policy, rules), evidence: shown, address };
+    return c.json({ whoami }, 200);
+  });
+}
+
+/** A policy in the configuration's words and units. */
+const toJson = (policy: Policy, rules: Ordering): z.infer<typeof policyJson> => ({
+  name: policy.name,
+  source: policy.source,
+  may: policy.may,
+  longest: formatDuration(longestOf(policy, rules)),
+  server_types: policy.serverTypes,
+  regions: policy.regions,
+  images: policy.images,
+  profiles: profilesOf(policy, rules.profiles),
+  only_profiles: policy.onlyProfiles,
+  cloud_init: policy.takesCloudInit,
+  needs_firewall: policy.needsFirewall,
+});
+
+const address = z.union([z.ipv4(), z.ipv6()]);
+/** Away from the edge anybody may have written the header, and anything may stand in it. */
+const addressIn = (header: string | undefined): string | null => address.safeParse(header).data ?? null;
