@@ -29,7 +29,7 @@ import { tokenRoutes } from "./tokens.ts";
 export function createApp(host: Host): Api {
   const app = new Api();
 
-  app.use(identifyRequest(host));
+  app.use(identifyRequest(host), protectAnswer);
   healthRoute(app, host);
   app.get("/openapi.json", (c) => c.json(document));
 
@@ -94,6 +94,13 @@ const identifyRequest = (host: Host) =>
       statements,
     });
   });
+
+/** Nobody keeps an answer, or takes it for what its type does not say. */
+const protectAnswer = createMiddleware<AppEnv>(async (c, next) => {
+  await next();
+  c.header("Cache-Control", "no-store");
+  c.header("X-Content-Type-Options", "nosniff");
+});
 
 /** Reads the configuration and opens what the request works with. */
 const openScope = (host: Host) =>

@@ -78,7 +78,6 @@ export function tokenRoutes(app: Api): void {
       randomBytes: scope.randomBytes(32),
       authEpoch: scope.auth.authEpoch,
     });
-    c.header("Cache-Control", "no-store");
     return c.json({ token: { ...toJson(token), secret } }, 201);
   });
 
