@@ -13,6 +13,7 @@ import type { LogEvent } from "../src/log.ts";
 import { openStore } from "../src/store/store.ts";
 import { hostOf, openInvocation, openSweep, runSweep } from "../src/invocation.ts";
 import type { Runtime } from "../src/runtime.ts";
+import { UNBRAKED } from "./brakes.ts";
 import { createDrivenSimulator } from "./driven-simulator.ts";
 
 export const NOW = Date.UTC(2026, 10, 30, 12);
@@ -40,6 +41,7 @@ export interface Answer {
 export function createMayfly(settings: Record<string, string> = {}, configuration: Configuration = {}) {
   let now = NOW;
   let uids = 0;
+  let address: string | null = null;
   const simulator = createDrivenSimulator({ now: () => now });
   const logs: LogEvent[] = [];
   const openProvider = createProviders();
@@ -55,7 +57,7 @@ export function createMayfly(settings: Record<string, string> = {}, configuratio
   };
   const host = hostOf(runtime, openProvider, configuration);
   const app = createApp(host);
-  const bindings: Env = Object.assign({}, env, settings);
+  const bindings: Env = Object.assign({}, env, UNBRAKED, settings);
 
   /** Sends a request as a caller would; text goes out as it is, anything else as JSON. `token` null = none. */
   async function send(
@@ -65,7 +67,8 @@ export function createMayfly(settings: Record<string, string> = {}, configuratio
     token: string | null = env.ADMIN_TOKEN,
   ): Promise<Answer> {
     const context = createExecutionContext();
-    const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
+    const headers = new Headers(token === null ? {} : { Authorization: `Bearer ${token}` });
+    if (address !== null) headers.set("CF-Connecting-IP", address);
     const payload = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
     const response = await app.request(path, { method, headers, ...payload }, bindings, context);
     await waitOnExecutionContext(context);
@@ -84,6 +87,10 @@ export function createMayfly(settings: Record<string, string> = {}, configuratio
     simulator,
     logs,
     send,
+    /** Where requests come from, from here on; before, Cloudflare says nothing. */
+    callFrom: (from: string) => {
+      address = from;
+    },
     now: () => now,
     /** Moves the one clock. */
     advance: (milliseconds: number) => {

@@ -7,6 +7,7 @@ import { routePath } from "hono/route";
 import { identify } from "../auth/identify.ts";
 import { bearerToken, type AuthRefusal } from "../auth/principal.ts";
 import { limitBody, readJson } from "./edge/body.ts";
+import { brakeAddress, paceAccount } from "./edge/brakes.ts";
 import { catalogueRoutes } from "./catalogue.ts";
 import { healthRoute } from "./health.ts";
 import { holdRoutes } from "./holds.ts";
@@ -29,11 +30,11 @@ import { tokenRoutes } from "./tokens.ts";
 export function createApp(host: Host): Api {
   const app = new Api();
 
-  app.use(identifyRequest(host), protectAnswer);
+  app.use(identifyRequest(host), protectAnswer, brakeAddress(host));
   healthRoute(app, host);
   app.get("/openapi.json", (c) => c.json(document));
 
-  app.use("/v1/*", openScope(host), authenticate);
+  app.use("/v1/*", openScope(host), authenticate, paceAccount(host));
   app.on(["PUT", "POST"], "/v1/*", limitBody, readJson);
   createRoutes(app);
   readRoutes(app);

@@ -46,6 +46,8 @@ export async function createMachine(
     if (!usable.ok) return usable;
     const offered = await checkOffer(context, plan.order);
     if (!offered.ok) return offered;
+    const paced = await context.withinRate();
+    if (!paced.ok) return paced;
     const choice = await candidatesOf(context, plan);
     if (!choice.ok) return choice;
     const lent = await checkImage(context, plan.request);
@@ -133,6 +135,8 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   // A row that was lost and found again does not know what was asked for.
   if (row.specSha256 !== "" && row.specSha256 !== plan.specSha256) return refused(specMismatch(row.name));
   if (row.phase !== "requested" || claimLeftMs(row, now) > 0) return known(row);
+  const paced = await context.withinRate();
+  if (!paced.ok) return paced;
   const choice = await candidatesOf(context, plan);
   if (!choice.ok) return choice;
   // Since the first try it may have been taken back.

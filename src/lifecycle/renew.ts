@@ -36,6 +36,8 @@ export async function renewMachine(
       problem: { field: "ttl", rule },
     });
   }
+  const paced = await context.withinRate();
+  if (!paced.ok) return paced;
   const renewed = await context.store.leases.renew(row.uid, now, until, context.requestId);
   if (renewed) {
     if ((await tellLabel(context, renewed)) === "stranger") return refused(IDENTITY_MISMATCH);
@@ -71,7 +73,8 @@ export async function keepOnFailure(
   const now = context.now();
   const until = Math.min(now + row.keepOnFailureMs, mostUntil(policy, row));
   const kept = await context.store.leases.keep(row.uid, now, until, context.requestId);
-  if (kept) await tellLabel(context, kept);
+  // Over the rate its label is left to the sweep: whoever is done with a machine is never refused.
+  if (kept && (await context.withinRate()).ok) await tellLabel(context, kept);
   return kept;
 }
 

@@ -1,5 +1,6 @@
 /** What the histories run under. */
 import { env } from "cloudflare:workers";
+import { UNBRAKED } from "../brakes.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -20,7 +21,7 @@ export const CANARY = "canary-cloud-init-5d0c";
 export const SIBLING = "sibling-installation-2";
 
 export const bindingsOf = (installation: string): Env =>
-  Object.assign({}, env, { INSTALLATION: installation, MAX_AGE: "4h", LAUNCH_DEADLINE: "15m" });
+  Object.assign({}, env, UNBRAKED, { INSTALLATION: installation, MAX_AGE: "4h", LAUNCH_DEADLINE: "15m" });
 
 /** From when it is old enough to be adopted, by either clock, to the pass after the next. */
 export const ADOPTION = 30 * MINUTE;
