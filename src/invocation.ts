@@ -1,9 +1,11 @@
 import { sha256Hex } from "./auth/hash.ts";
 import type { KeyCache } from "./auth/keys.ts";
+import { openBrakes } from "./brakes.ts";
 import { isLocal, readConfig, type Config, type SweepConfig } from "./config.ts";
 import { createDeployments, type Configuration, type Deployment } from "./deployment.ts";
 import type { Host, Scope } from "./http/edge/app-env.ts";
 import type { Context } from "./lifecycle/context.ts";
+import { done } from "./lifecycle/refusal.ts";
 import type { createProviders } from "./providers.ts";
 import { AFTER_A_REQUEST, budgetOf, type Meter } from "./reaper/budget.ts";
 import type { SweepContext } from "./reaper/context.ts";
@@ -73,6 +75,7 @@ export function hostOf(
       const invocation = openInvocation(runtime, openProvider, env.DB);
       return openRequest(invocation, { config, deployment, keys }, requestId);
     },
+    openBrakes: (env) => openBrakes(env, runtime.log),
     openHealth: (env) => ({
       reads: openInvocation(runtime, openProvider, env.DB).openStore({ readOnly: true }),
       installations: () => {
@@ -116,6 +119,8 @@ function openRequest(invocation: Invocation, { config, deployment, keys }: Known
     randomBytes: runtime.randomBytes,
     sleep: runtime.sleep,
     affords: (cost) => budgetOf(meter, AFTER_A_REQUEST[config.plan]).allows(cost),
+    // Of nobody that is known yet; each caller is paced from when it is.
+    withinRate: async () => done(undefined),
     log: runtime.log,
     sweep: (order) => runSweep(runtime, openSweep(invocation, config, runtime.now()), order),
   };

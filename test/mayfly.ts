@@ -13,6 +13,7 @@ import type { LogEvent } from "../src/log.ts";
 import { openStore } from "../src/store/store.ts";
 import { hostOf, openInvocation, openSweep, runSweep } from "../src/invocation.ts";
 import type { Runtime } from "../src/runtime.ts";
+import { UNBRAKED } from "./brakes.ts";
 import { createDrivenSimulator } from "./driven-simulator.ts";
 
 export const NOW = Date.UTC(2026, 10, 30, 12);
@@ -44,6 +45,7 @@ export function createMayfly(
 ) {
   let now = NOW;
   let uids = 0;
+  let address: string | null = null;
   const simulator = createDrivenSimulator({ now: () => now });
   const logs: LogEvent[] = [];
   const openProvider = createProviders();
@@ -62,7 +64,7 @@ export function createMayfly(
   };
   const host = hostOf(runtime, openProvider, configuration);
   const app = createApp(host);
-  const bindings: Env = Object.assign({}, env, settings);
+  const bindings: Env = Object.assign({}, env, UNBRAKED, settings);
 
   /** Sends a request as a caller would; text goes out as it is, anything else as JSON. `token` null = none. */
   async function send(
@@ -73,7 +75,8 @@ export function createMayfly(
     more: Record<string, string> = {},
   ): Promise<Answer> {
     const context = createExecutionContext();
-    const headers = token === null ? more : { Authorization: `Bearer ${token}`, ...more };
+    const headers = new Headers(token === null ? more : { Authorization: `Bearer ${token}`, ...more });
+    if (address !== null) headers.set("CF-Connecting-IP", address);
     const payload = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
     const response = await app.request(path, { method, headers, ...payload }, bindings, context);
     await waitOnExecutionContext(context);
@@ -92,6 +95,10 @@ export function createMayfly(
     simulator,
     logs,
     send,
+    /** Where requests come from, from here on; before, Cloudflare says nothing. */
+    callFrom: (from: string) => {
+      address = from;
+    },
     now: () => now,
     /** Moves the one clock. */
     advance: (milliseconds: number) => {

@@ -8,6 +8,7 @@ import { identify } from "../auth/identify.ts";
 import { bearerToken, type AuthRefusal } from "../auth/principal.ts";
 import { inBackground } from "./edge/background.ts";
 import { limitBody, readJson } from "./edge/body.ts";
+import { brakeAddress, paceAccount } from "./edge/brakes.ts";
 import { catalogueRoutes } from "./catalogue.ts";
 import { healthRoute } from "./health.ts";
 import { holdRoutes } from "./holds.ts";
@@ -31,11 +32,11 @@ import { whoamiRoute } from "./whoami.ts";
 export function createApp(host: Host): Api {
   const app = new Api();
 
-  app.use(identifyRequest(host));
+  app.use(identifyRequest(host), protectAnswer, brakeAddress(host));
   healthRoute(app, host);
   app.get("/openapi.json", (c) => c.json(document));
 
-  app.use("/v1/*", openScope(host), authenticate);
+  app.use("/v1/*", openScope(host), authenticate, paceAccount(host));
   app.on(["PUT", "POST"], "/v1/*", limitBody, readJson);
   whoamiRoute(app);
   createRoutes(app);
@@ -97,6 +98,13 @@ const identifyRequest = (host: Host) =>
       statements,
     });
   });
+
+/** Nobody keeps an answer, or takes it for what its type does not say. */
+const protectAnswer = createMiddleware<AppEnv>(async (c, next) => {
+  await next();
+  c.header("Cache-Control", "no-store");
+  c.header("X-Content-Type-Options", "nosniff");
+});
 
 /** Reads the configuration and opens what the request works with. */
 const openScope = (host: Host) =>

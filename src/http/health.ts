@@ -32,7 +32,7 @@ export function healthRoute(app: Api, host: Host): void {
         last_good_sweep_at: lastGoodSweepAt === null ? null : new Date(lastGoodSweepAt).toISOString(),
       },
       isGreen ? 200 : 503,
-      { "Cache-Control": "no-store", ...(isGreen ? {} : { "Retry-After": "60" }) },
+      isGreen ? {} : { "Retry-After": "60" },
     );
   });
 }

@@ -98,7 +98,6 @@ export function tokenRoutes(app: Api): void {
     const idempotencyKey = c.req.valid("header")["Idempotency-Key"] ?? null;
     const made = await mintToken(c.get("scope"), { ...order, lifeMs: parseDuration(life) ?? 0, idempotencyKey });
     if (!made.ok) throw notMinted(made.refusal);
-    c.header("Cache-Control", "no-store");
     const body = { token: { ...toJson(made.token), secret: made.secret } };
     return made.isNew ? c.json(body, 201) : c.json(body, 200);
   });

@@ -2,7 +2,7 @@ import type { Policy } from "../auth/policy.ts";
 import { cheapestFirst } from "../machine/server-type.ts";
 import type { Candidate } from "../machine/spec.ts";
 import { readCatalogue } from "./catalogue.ts";
-import type { Context } from "./context.ts";
+import type { Context, RequestContext } from "./context.ts";
 import type { CompleteOrder } from "./order.ts";
 import { done, refused, type Outcome, type TriedCandidate } from "./refusal.ts";
 import { mayName } from "./rights.ts";
@@ -41,7 +41,7 @@ export async function coolLast({ store, now }: Context, candidates: readonly Can
  * ordered now, cheapest first (S94), region by region.
  */
 export async function candidatesOf(
-  context: Context,
+  context: RequestContext,
   { order: { serverTypes = [], regions, arch }, policy }: { readonly order: CompleteOrder; readonly policy: Policy },
 ): Promise<Outcome<Candidates>> {
   let pairs = serverTypes.flatMap((serverType) => regions.map((region) => ({ serverType, region })));

@@ -1,5 +1,5 @@
 import type { Catalogue } from "../store/catalogues.ts";
-import type { Context } from "./context.ts";
+import type { Context, RequestContext } from "./context.ts";
 import { done, onDriverError, refusalOf, refused, type Outcome } from "./refusal.ts";
 
 /** Stock changes within hours; what is older is asked for again. */
@@ -29,11 +29,13 @@ export async function askCatalogue(
  * What the provider offers, at most ten minutes old. Where it does not answer, or is not to be asked, what it said last, however old: `fetchedAt`
  * tells; only where it never answered is there a refusal.
  */
-export async function readCatalogue(context: Asking): Promise<Outcome<Catalogue>> {
+export async function readCatalogue(context: Asking & Pick<RequestContext, "withinRate">): Promise<Outcome<Catalogue>> {
   const { store, provider, capabilities, now } = context;
   const known = await store.catalogues.read(provider);
   // What is left of the provider's rate limit then is for deletes.
   if (isFresh(known, now()) || (known !== null && capabilities.hasHeadroom?.() === false)) return done(known);
+  const paced = await context.withinRate();
+  if (!paced.ok) return known === null ? paced : done(known);
   return onDriverError(
     async () => done(await askCatalogue(context)),
     (error) => (known === null ? refused(refusalOf(error)) : done(known)),
@@ -41,7 +43,11 @@ export async function readCatalogue(context: Asking): Promise<Outcome<Catalogue>
 }
 
 /** What a server type costs in a region, in EUR per hour, by the known catalogue; null is unknown, and no failure (S82, S83). */
-export async function priceOf(context: Asking, region: string, serverType: string): Promise<Outcome<number | null>> {
+export async function priceOf(
+  context: Parameters<typeof readCatalogue>[0],
+  region: string,
+  serverType: string,
+): Promise<Outcome<number | null>> {
   const read = await readCatalogue(context);
   if (!read.ok) return read;
   const type = read.value.serverTypes.find(({ name }) => name === serverType);

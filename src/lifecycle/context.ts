@@ -8,6 +8,7 @@ import type { Driver } from "../driver/driver.ts";
 import type { Rules } from "../machine/rules.ts";
 import type { Store } from "../store/store.ts";
 import type { Ordering } from "./order.ts";
+import type { Outcome } from "./refusal.ts";
 
 /** What every use case works with, in a request and in a sweep alike. */
 export interface Context {
@@ -40,4 +41,9 @@ export interface RequestContext extends Context {
   readonly sleep: (milliseconds: number) => Promise<void>;
   /** Whether this invocation may make so many more calls and statements; asked before what a sweep can do as well. */
   readonly affords: (cost: { readonly fetches: number; readonly statements: number }) => boolean;
+  /**
+   * Asked before the provider is: counts this call, once, among those of its account that need it. `limit_rate` where they are too
+   * many; it stays so to the end of the call.
+   */
+  readonly withinRate: () => Promise<Outcome<void>>;
 }

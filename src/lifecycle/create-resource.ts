@@ -70,6 +70,8 @@ export async function ensureResource(
     const existing = await store.resources.byName(spec.kind, owner, name);
     if (existing !== null && isLiveResource(existing)) return repeat(context, existing, wanted);
     if (!rules.creates) return refused(CREATES_OFF);
+    const paced = await context.withinRate();
+    if (!paced.ok) return paced;
     const made = await newResource(context, wanted);
     if (made.ok || made.refusal !== GOING) return made;
   }
@@ -114,6 +116,8 @@ async function repeat(
   if (current === null) return refused(GOING);
   const known = current;
   if (row.phase !== "requested") return done({ row: known, isNew: false });
+  const paced = await context.withinRate();
+  if (!paced.ok) return paced;
   const claim = claimAt(now, true);
   const [until = now] = claim.untils;
   return tryingResource(context, row.uid, claim, async () =>

@@ -46,6 +46,8 @@ export async function createMachine(
     if (!usable.ok) return usable;
     const offered = await checkOffer(context, plan.order);
     if (!offered.ok) return offered;
+    const paced = await context.withinRate();
+    if (!paced.ok) return paced;
     const choice = await candidatesOf(context, plan);
     if (!choice.ok) return choice;
     const lent = await checkImage(context, plan.request);
@@ -143,6 +145,8 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   // It was begun when the policy allowed more: what was made then lives, and what is made now goes by what holds now.
   const tooLong = checkLength(plan.policy, "ttl", row.expiresAt - row.requestedAt);
   if (tooLong !== null) return tooLong;
+  const paced = await context.withinRate();
+  if (!paced.ok) return paced;
   const choice = await candidatesOf(context, plan);
   if (!choice.ok) return choice;
   // Since the first try it may have been taken back.

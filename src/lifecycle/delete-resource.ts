@@ -5,7 +5,7 @@ import type { ResourceReason } from "../machine/reason.ts";
 import { isSameResource, type ResourceRow } from "../machine/resource.ts";
 import type { ClaimedResource } from "../store/resource-endings.ts";
 import { backOffMs } from "./back-off.ts";
-import type { Context } from "./context.ts";
+import type { Context, RequestContext } from "./context.ts";
 import { onDriverError } from "./refusal.ts";
 import { findByUid, resourcesOf } from "./resources.ts";
 
@@ -35,13 +35,14 @@ interface Postponed {
 
 /**
  * Deletes one on its owner's word, which is written down first and holds: as soon as no machine uses it, and what this call
- * cannot finish the sweep does. Answers its row as it is then.
+ * cannot finish, or over the rate does not begin, the sweep does. Answers its row as it is then.
  */
-export async function deleteResource(context: Context, row: ResourceRow): Promise<ResourceRow> {
+export async function deleteResource(context: RequestContext, row: ResourceRow): Promise<ResourceRow> {
   const { resources } = context.store;
   const marked = await resources.requestDelete([row.uid], context.now());
   const isTrying = marked.some(({ phase, nextTryAt }) => phase === "requested" && (nextTryAt ?? 0) > context.now());
-  if (!isTrying) await deleteClaimed(context, await resources.claimDelete(marked, context.now()));
+  const isOurs = !isTrying && (await context.withinRate()).ok;
+  if (isOurs) await deleteClaimed(context, await resources.claimDelete(marked, context.now()));
   return (await resources.byUid(row.uid)) ?? row;
 }
 

@@ -45,7 +45,8 @@ export async function destroyMany(
 const isNaming = (term: SelectorTerm): boolean =>
   term.test === "exists" || (term.test === "in" && term.values.every((value) => value !== ""));
 
-/** Destroys these one after the other, on their owner's word. */
+/** Destroys these one after the other, on their owner's word; over the rate the sweep does. */
 export async function destroyInTurn(context: RequestContext, rows: readonly MachineRow[]): Promise<void> {
+  if (rows.length === 0 || !(await context.withinRate()).ok) return;
   for (const row of rows) await destroyMachine(context, row);
 }

@@ -1,7 +1,7 @@
 import { isOurs, ourSelector } from "../machine/ownership.ts";
 import { LABEL, uidIn } from "../machine/labels.ts";
 import type { MachineRow } from "../machine/machine.ts";
-import type { Context, RequestContext } from "./context.ts";
+import type { RequestContext } from "./context.ts";
 import { done, onDriverError, type Outcome } from "./refusal.ts";
 import { claimLeftMs } from "./trying.ts";
 
@@ -12,10 +12,13 @@ const MOST_PAGES = 2;
 
 /**
  * Looks again at those rows whose machine is still being created, with one call for all of them and for none more often
- * than every 3 s, whoever asks. Answers all rows, the looked-at ones as they are now. Where the provider does not answer they
- * stay as they were last seen, which `observed_at` tells.
+ * than every 3 s, whoever asks. Answers all rows, the looked-at ones as they are now. Where the provider does not answer, or may
+ * not be asked, they stay as they were last seen, which `observed_at` tells.
  */
-export async function refreshCreating(context: Context, rows: readonly MachineRow[]): Promise<readonly MachineRow[]> {
+export async function refreshCreating(
+  context: RequestContext,
+  rows: readonly MachineRow[],
+): Promise<readonly MachineRow[]> {
   const creating = rows.filter(
     ({ phase, status }) => (phase === "requested" || phase === "active") && status === "creating",
   );
@@ -23,7 +26,7 @@ export async function refreshCreating(context: Context, rows: readonly MachineRo
 }
 
 /** The same for one machine that joined a network and has no address in it yet. */
-export async function refreshJoining(context: Context, row: MachineRow): Promise<MachineRow> {
+export async function refreshJoining(context: RequestContext, row: MachineRow): Promise<MachineRow> {
   if (row.phase !== "active" || row.privateIpv4 !== "" || !(await context.store.resources.usesNetwork(row.uid)))
     return row;
   const [fresh = row] = await look(context, [row], [row]);
@@ -31,7 +34,7 @@ export async function refreshJoining(context: Context, row: MachineRow): Promise
 }
 
 async function look(
-  context: Context,
+  context: RequestContext,
   rows: readonly MachineRow[],
   stale: readonly MachineRow[],
 ): Promise<readonly MachineRow[]> {
@@ -42,6 +45,8 @@ async function look(
   const uids = stale.map(({ uid }) => uid);
   const won = await store.work.claimLook(uids, now, now - FRESH_MS);
   if (won.length === 0) return rows;
+  // After the claim, so that only looks count: over the rate the next may look three seconds later, as after any look.
+  if (!(await context.withinRate()).ok) return rows;
   const looking = async () => {
     const selector = ourSelector(rules.installations, { [LABEL.uid]: won.map(({ uid }) => uid) });
     const machines = await driver.list(selector, { maxPages: MOST_PAGES });

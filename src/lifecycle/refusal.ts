@@ -28,6 +28,8 @@ export interface Refusal {
   readonly next: string;
   readonly retryAfterSeconds?: number;
   readonly problem?: Problem;
+  /** The rule that it breaks, where no field is at fault. */
+  readonly rule?: string;
   /**
    * What it is about, where the code alone does not tell: what can be ordered at all, what a machine was to use, or what a provider had
    * agreed to do.

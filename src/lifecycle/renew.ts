@@ -27,6 +27,8 @@ export async function renewMachine(
   const until = now + life.value;
   const most = mostUntil(policy, row);
   if (until > most) return refused(beyond(policy, row, { now, until, most }));
+  const paced = await context.withinRate();
+  if (!paced.ok) return paced;
   const renewed = await context.store.leases.renew(row.uid, now, until, context.requestId);
   if (renewed) {
     if ((await tellLabel(context, renewed)) === "stranger") return refused(IDENTITY_MISMATCH);
@@ -89,7 +91,8 @@ export async function keepOnFailure(
   // Under a policy that has been narrowed since it may have lived its time.
   if (until <= now) return null;
   const kept = await context.store.leases.keep(row.uid, now, until, context.requestId);
-  if (kept) await tellLabel(context, kept);
+  // Over the rate its label is left to the sweep: whoever is done with a machine is never refused.
+  if (kept && (await context.withinRate()).ok) await tellLabel(context, kept);
   return kept;
 }
 

@@ -60,6 +60,9 @@ async function using(
   act: Act,
 ): Promise<Outcome<Progress>> {
   const { resources } = context.store;
+  // Here already, so that one that is refused has noted nothing.
+  const paced = await context.withinRate();
+  if (!paced.ok) return paced;
   const before = (await resources.users([row.uid])).get(row.uid) ?? [];
   const added = machines.filter(({ uid }) => !before.includes(uid));
   const release = (those: readonly MachineRow[]) =>
@@ -156,6 +159,8 @@ async function acting(
   if (row.phase !== "active" || id === null) return refused(NOT_NOW);
   const machineIds = machines.flatMap(({ providerId }) => (providerId === null ? [] : [providerId]));
   if (machineIds.length < machines.length) return refused(NOT_YET);
+  const paced = await context.withinRate();
+  if (!paced.ok) return paced;
   return onDriverError(async () => {
     const seen = await kindOf({ capabilities }, row.spec)?.get(id);
     if (seen === undefined || !isSameResource(row, seen, rules)) return refused(IDENTITY_MISMATCH);

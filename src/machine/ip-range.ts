@@ -44,3 +44,13 @@ export const contains = (outer: Ipv4Range, inner: Ipv4Range): boolean =>
 
 /** Whether a range is private (RFC 1918). */
 export const isPrivate = (range: Ipv4Range): boolean => PRIVATE.some((one) => contains(one, range));
+
+/** Where an address is counted: itself, or of an IPv6 address its /64, whose addresses are all one customer's. */
+export function blockOf(address: string): string {
+  if (!address.includes(":")) return address;
+  const [head = "", tail] = address.split("::");
+  const groupsIn = (text: string): string[] => (text === "" ? [] : text.split(":"));
+  const [first, last] = [groupsIn(head), groupsIn(tail ?? "")];
+  const zeros = Array<string>(Math.max(0, tail === undefined ? 0 : 8 - first.length - last.length)).fill("0");
+  return `${[...first, ...zeros, ...last].slice(0, 4).join(":")}::/64`;
+}

@@ -43,6 +43,7 @@ const REFUSAL_CODES = [
   "invalid_input",
   "forbidden",
   "limit_lease",
+  "limit_rate",
   "spec_mismatch",
   "name_taken",
   "releasing",

@@ -57,6 +57,32 @@ describe("the app", () => {
     });
   });
 
+  it("lets nobody keep an answer or guess its type, whatever it is", async () => {
+    const mayfly = createMayfly();
+    const large = "x".repeat(300_000);
+    const broken = createMayfly({ MAX_AGE: "long" });
+    const answers = [
+      await mayfly.send("PUT", "/v1/machines/box", BODY),
+      await mayfly.send("GET", "/v1/machines"),
+      await mayfly.send("POST", "/v1/tokens", { owner: "alice" }),
+      await mayfly.send("DELETE", "/v1/machines/none"),
+      await mayfly.send("PUT", "/v1/machines/box", "{"),
+      await mayfly.send("GET", "/v1/machines", undefined, "wrong"),
+      await mayfly.send("GET", "/nowhere"),
+      await mayfly.send("PATCH", "/v1/machines"),
+      await mayfly.send("POST", "/v1/machines", large),
+      await mayfly.send("PUT", "/v1/machines/BOX", BODY),
+      await broken.send("GET", "/v1/machines"),
+      await mayfly.send("GET", "/openapi.json", undefined, null),
+      await mayfly.send("GET", "/healthz", undefined, null),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([
+      201, 200, 201, 204, 400, 401, 404, 405, 413, 422, 503, 200, 200,
+    ]);
+    for (const { headers } of answers)
+      expect([headers.get("Cache-Control"), headers.get("X-Content-Type-Options")]).toEqual(["no-store", "nosniff"]);
+  });
+
   it("says what to do when the database has no schema", async () => {
     const mayfly = createMayfly();
     const broken = { ...mayfly.bindings, DB: { prepare: refuse, batch: refuse, exec: refuse } };

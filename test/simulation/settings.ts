@@ -1,6 +1,7 @@
 /** What the histories run under. */
 import { env } from "cloudflare:workers";
 import { AUDIENCE } from "../auth/issuer.ts";
+import { UNBRAKED } from "../brakes.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -21,7 +22,7 @@ export const CANARY = "canary-cloud-init-5d0c";
 export const SIBLING = "sibling-installation-2";
 
 export const bindingsOf = (installation: string): Env =>
-  Object.assign({}, env, {
+  Object.assign({}, env, UNBRAKED, {
     INSTALLATION: installation,
     MAX_AGE: "4h",
     LAUNCH_DEADLINE: "15m",

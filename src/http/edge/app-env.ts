@@ -1,6 +1,7 @@
 import type { Identifying, AuthSettings } from "../../auth/settings.ts";
 import type { Principal } from "../../auth/principal.ts";
 import type { RequestContext } from "../../lifecycle/context.ts";
+import type { Brake } from "../../lifecycle/pace.ts";
 import type { Meter } from "../../reaper/budget.ts";
 import type { SweepOrder, SweepReport } from "../../reaper/report.ts";
 import type { Store } from "../../store/store.ts";
@@ -13,6 +14,7 @@ export interface Host {
   readonly log: Log;
   /** Opens what a request works with. Throws `Misconfigured` where a setting cannot be used. */
   readonly openRequest: (env: Env, requestId: string) => Scope;
+  readonly openBrakes: (env: Env) => Brakes;
   /** Opens what health looks at, whatever the settings are; only `installations` reads them, and throws `Misconfigured`. */
   readonly openHealth: (env: Env) => { readonly reads: Reads; readonly installations: () => readonly string[] };
 }
@@ -21,6 +23,12 @@ type Log = (event: { readonly event: "request" | "error"; readonly [field: strin
 
 /** The store as `http/` may use it itself: opened to read only. What writes is a use case, which the whole scope is handed to. */
 export type Reads = Pick<Store, "machines" | "resources" | "sweeps" | "tokens" | "settings" | "lock" | "work">;
+
+/** How often somebody may call. */
+export interface Brakes {
+  readonly byAddress: Brake;
+  readonly byAccount: Brake;
+}
 
 /** What one request works with. */
 export interface Scope extends RequestContext, Pick<Identifying, "fetch" | "keys"> {

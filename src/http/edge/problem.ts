@@ -10,6 +10,7 @@ const STATUS = {
   forbidden: 403,
   // Not 429: the same call never succeeds, and clients repeat what is answered so.
   limit_lease: 403,
+  limit_rate: 429,
   not_found: 404,
   method_not_allowed: 405,
   too_large: 413,
@@ -42,6 +43,7 @@ const TITLE: Readonly<Record<ProblemCode, string>> = {
   unauthorized: "A valid token is needed",
   forbidden: "This caller may not do that",
   limit_lease: "The lease is longer than the policy allows",
+  limit_rate: "Too many calls in too short a time",
   not_found: "There is no such thing",
   method_not_allowed: "This path does not take that method",
   too_large: "The body is too large",
@@ -130,12 +132,13 @@ const IN_OUR_WORDS: Partial<Record<RefusalCode | NonNullable<Refusal["about"]>, 
 };
 
 function problemOf(refusal: Refusal): HttpProblem {
-  const { code, about, message, next, retryAfterSeconds, problem, policy, figures, candidates } = refusal;
+  const { code, about, message, next, retryAfterSeconds, problem, rule, policy, figures, candidates } = refusal;
   return new HttpProblem(code, {
     detail: message,
     next,
     ...IN_OUR_WORDS[about ?? code],
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...(rule === undefined ? {} : { rule }),
     ...problem,
     more: { policy, figures, candidates: candidates?.map(candidateJson) },
   });

@@ -97,7 +97,8 @@ async function sweepIfSilent(c: Context<AppEnv>, scope: Scope, work: Promise<unk
   if (reasons.length === 0) return null;
   const sweep = async () => {
     await Promise.allSettled([work]);
-    await scope.sweep({ startedBy: "create", dryRun: false });
+    // Nor does the provider pay for an account that asks too often.
+    if ((await scope.withinRate()).ok) await scope.sweep({ startedBy: "create", dryRun: false });
   };
   inBackground(c, sweep());
   return `${reasons.join("; ")}: machines may outlive their leases until sweeps run again`;

@@ -1,0 +1,27 @@
+/**
+ * How often an account's calls may need the provider. Over the rate whoever reads or ends something does without it, and all else is
+ * refused.
+ */
+import type { Principal } from "../auth/principal.ts";
+import { done, refused, type Outcome, type Refusal } from "./refusal.ts";
+
+/** Counts one more under a key, and tells whether that is within the rate. */
+export type Brake = (key: string) => Promise<boolean>;
+
+/** What paces the calls of whoever is calling: {@link RequestContext.withinRate} of one call. */
+export function paceOf(brake: Brake, { account, policy }: Principal): () => Promise<Outcome<void>> {
+  let counted: Promise<boolean> | undefined;
+  return async () => ((await (counted ??= brake(account))) ? done(undefined) : refused(tooMany(policy.name)));
+}
+
+/** The longest that a rate counts back. */
+const PERIOD_SECONDS = 60;
+
+const tooMany = (policy: string): Refusal => ({
+  code: "limit_rate",
+  message: "This account's calls have needed the provider too often in the last minute. This one changed nothing.",
+  rule: "must leave time between calls of an account that need the provider",
+  next: "Repeat the same call in a minute. Reads, and whatever ends machines, are answered all along.",
+  retryAfterSeconds: PERIOD_SECONDS,
+  policy,
+});

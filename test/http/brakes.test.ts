@@ -1,0 +1,251 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { brakeOn } from "../brakes.ts";
+import { BODY, createMayfly, HOUR, machineIn, MINUTE, minutes, servers, type Mayfly } from "../mayfly.ts";
+import { KEY_A } from "../simulator/sample-keys.ts";
+import { everything } from "../store/tables.ts";
+
+/** A mayfly whose brakes count by its clock. */
+function braked(rates: { address?: number; account?: number }) {
+  const mayfly = createMayfly();
+  const byAddress = brakeOn(mayfly.now, rates.address ?? 600);
+  const byAccount = brakeOn(mayfly.now, rates.account ?? 60);
+  mayfly.configure({ ADDRESS_BRAKE: byAddress, ACCOUNT_BRAKE: byAccount });
+  return { mayfly, byAddress, byAccount };
+}
+
+/** Uses up what an account may still ask for in this minute. */
+async function useUp(mayfly: Mayfly, token: string): Promise<void> {
+  const unknown = { server_type: "cx23", region: "fsn1", image: "4711" };
+  for (let call = 0; call < 100; call++)
+    if ((await mayfly.send("PUT", "/v1/machines/nothing", unknown, token)).status === 429) return;
+  throw new Error("there is no end to it");
+}
+
+const lastLog = ({ logs }: Mayfly) => logs.findLast(({ event }) => event === "request");
+
+describe("too many calls from one address", () => {
+  it("are refused before the database is asked for a token, whatever the token, until the minute is over", async () => {
+    const { mayfly } = braked({ address: 2 });
+    mayfly.callFrom("203.0.113.7");
+    for (const token of ["wrong", "wrong too"])
+      expect((await mayfly.send("GET", "/v1/machines", undefined, token)).status).toBe(401);
+    const refused = await mayfly.send("GET", "/v1/machines");
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get("Retry-After")).toBe("60");
+    expect(refused.body).toMatchObject({ code: "limit_rate", rule: expect.any(String), next: expect.any(String) });
+    expect(lastLog(mayfly)).toMatchObject({ status: 429, outcome: "limit_rate", statements: 0, fetches: 0 });
+    expect((await mayfly.send("GET", "/healthz", undefined, null)).status).toBe(429);
+
+    mayfly.callFrom("203.0.113.8");
+    expect((await mayfly.send("GET", "/v1/machines")).status).toBe(200);
+    mayfly.callFrom("203.0.113.7");
+    mayfly.advance(MINUTE);
+    expect((await mayfly.send("GET", "/v1/machines")).status).toBe(200);
+  });
+
+  it("never keep machines from being ended, nor an admin from an emergency's calls", async () => {
+    const { mayfly } = braked({ address: 2 });
+    mayfly.callFrom("203.0.113.7");
+    const token = await mayfly.tokenOf("ann");
+    await mayfly.send("PUT", "/v1/machines/box", BODY, token);
+    expect((await mayfly.send("GET", "/v1/machines/box", undefined, token)).status).toBe(429);
+    const [minted] = await mayfly.bindings.DB.prepare("SELECT id FROM tokens").raw<[string]>();
+    expect((await mayfly.send("DELETE", "/v1/machines/box", undefined, token)).status).toBe(200);
+    for (const [method, path, status] of [
+      ["DELETE", "/v1/machines?label_selector=run", 202],
+      ["DELETE", "/v1/firewalls/none", 204],
+      ["POST", "/v1/teardown", 202],
+      ["POST", "/v1/sweeps", 200],
+      ["POST", "/v1/holds/blast_cap/release", 200],
+      ["DELETE", `/v1/tokens/${minted?.[0]}`, 200],
+    ] as const)
+      expect([path, (await mayfly.send(method, path)).status]).toEqual([path, status]);
+    expect((await mayfly.send("POST", "/v1/holds/blast_cap/releases")).status).toBe(429);
+  });
+
+  it("count together where they come from one IPv6 network", async () => {
+    const { mayfly } = braked({ address: 1 });
+    const from = async (address: string) => {
+      mayfly.callFrom(address);
+      return (await mayfly.send("GET", "/healthz", undefined, null)).status;
+    };
+    expect(await from("2001:db8:0:7::1")).toBe(200);
+    expect(await from("2001:db8:0:7:a:b:c:d")).toBe(429);
+    expect(await from("2001:db8:0:8::1")).toBe(200);
+  });
+
+  it("are nobody's where no address is told", async () => {
+    const { mayfly, byAddress } = braked({ address: 0 });
+    expect((await mayfly.send("GET", "/v1/machines")).status).toBe(200);
+    expect(byAddress.keys).toEqual([]);
+  });
+});
+
+describe("too many calls of an account that need the provider", () => {
+  it("are refused before the provider is asked or anything is written down; other accounts go on", async () => {
+    const { mayfly } = braked({ account: 3 });
+    const ann = await mayfly.tokenOf("ann");
+    const bob = await mayfly.tokenOf("bob");
+    const box = machineIn(await mayfly.send("PUT", "/v1/machines/box", BODY, ann));
+    const wall = { name: "wall", deny_all: true };
+    expect((await mayfly.send("POST", "/v1/firewalls", wall, ann)).status).toBe(201);
+    await useUp(mayfly, ann);
+    const before = await everything();
+
+    for (const [method, path, body] of [
+      ["PUT", "/v1/machines/other", BODY],
+      ["POST", "/v1/machines/box/renew", { ttl: "3h" }],
+      ["POST", "/v1/ssh_keys", { name: "me", public_key: KEY_A }],
+      ["POST", "/v1/firewalls/wall/apply_to_resources", { machines: ["box"] }],
+      ["POST", "/v1/firewalls/wall/remove_from_resources", { machines: ["box"] }],
+    ] as const) {
+      const refused = await mayfly.send(method, path, body, ann);
+      expect([path, refused.status, refused.headers.get("Retry-After")]).toEqual([path, 429, "60"]);
+      expect(refused.body).toMatchObject({
+        code: "limit_rate",
+        policy: "default",
+        rule: expect.any(String),
+        next: expect.any(String),
+      });
+      expect(lastLog(mayfly)).toMatchObject({ fetches: 0 });
+    }
+    expect(await everything()).toEqual(before);
+    expect(servers(mayfly)).toHaveLength(1);
+
+    expect((await mayfly.send("PUT", "/v1/machines/box", BODY, bob)).status).toBe(201);
+    mayfly.advance(MINUTE);
+    expect(machineIn(await mayfly.send("POST", "/v1/machines/box/renew", { ttl: "3h" }, ann)).expires_at).not.toBe(
+      box.expires_at,
+    );
+  });
+
+  it("are answered from the database where they read", async () => {
+    const { mayfly } = braked({ account: 1 });
+    const ann = await mayfly.tokenOf("ann");
+    expect((await mayfly.send("GET", "/v1/server_types", undefined, ann)).status).toBe(200);
+    mayfly.advance(MINUTE);
+    await mayfly.send("PUT", "/v1/machines/box", BODY, ann);
+    // Older than what is answered without asking.
+    mayfly.advance(20 * MINUTE);
+    await useUp(mayfly, ann);
+    for (const path of ["/v1/machines/box", "/v1/machines/box?wait=6", "/v1/machines", "/v1/server_types"]) {
+      expect([path, (await mayfly.send("GET", path, undefined, ann)).status]).toEqual([path, 200]);
+      expect(lastLog(mayfly)).toMatchObject({ fetches: 0 });
+    }
+    expect(machineIn(await mayfly.send("GET", "/v1/machines/box", undefined, ann)).status).toBe("creating");
+    mayfly.advance(MINUTE);
+    expect(machineIn(await mayfly.send("GET", "/v1/machines/box", undefined, ann)).status).toBe("running");
+  });
+
+  it("refuse a catalogue only where none is known", async () => {
+    const { mayfly } = braked({ account: 0 });
+    const refused = await mayfly.send("GET", "/v1/pricing?region=fsn1&server_type=cx23");
+    expect([refused.status, refused.body]).toMatchObject([429, { code: "limit_rate" }]);
+  });
+
+  it("are written down where they end something, and left to the sweep", async () => {
+    const { mayfly } = braked({ account: 12 });
+    const ann = await mayfly.tokenOf("ann");
+    const labels = { run: "7" };
+    for (const name of ["one", "two", "three", "four"])
+      await mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, labels: name === "one" ? {} : labels }, ann);
+    await mayfly.send("PUT", "/v1/machines/kept", { ...BODY, keep_on_failure: "2h" }, ann);
+    for (const name of ["wall", "fence"])
+      await mayfly.send("POST", "/v1/firewalls", { name, deny_all: true, ttl: "4h" }, ann);
+    await useUp(mayfly, ann);
+    const kept = await mayfly.send("DELETE", "/v1/machines/kept?outcome=failure", undefined, ann);
+    expect([kept.status, kept.body]).toMatchObject([200, { kept_until: expect.any(String) }]);
+    expect(lastLog(mayfly)).toMatchObject({ fetches: 0 });
+    for (const [method, path] of [
+      ["DELETE", "/v1/machines/one"],
+      ["DELETE", "/v1/machines?label_selector=run%3D7"],
+      ["DELETE", "/v1/firewalls/wall"],
+      ["POST", "/v1/teardown"],
+      // A second time is no other.
+      ["DELETE", "/v1/machines/one"],
+    ] as const) {
+      expect([path, (await mayfly.send(method, path, undefined, ann)).status]).toEqual([path, 202]);
+      expect([path, lastLog(mayfly)]).toMatchObject([path, { fetches: 0 }]);
+    }
+    expect(servers(mayfly)).toHaveLength(5);
+    await minutes(mayfly, 3);
+    expect(servers(mayfly)).toEqual([]);
+    expect(mayfly.simulator.state().firewalls).toEqual([]);
+  });
+
+  it("are only those that need it, each once, however often it asks; an admin's count as the admin's", async () => {
+    const { mayfly, byAccount } = braked({});
+    const ann = await mayfly.tokenOf("ann");
+    const firewalls = [{ rules: [{ direction: "in", protocol: "tcp", port: "22" }] }];
+    const body = { ...BODY, firewalls, ssh_keys: [KEY_A] };
+    await mayfly.send("PUT", "/v1/machines/box?wait=30", body, ann);
+    expect(byAccount.keys).toEqual(["tok.ann"]);
+    for (const [method, path, sent] of [
+      ["PUT", "/v1/machines/box", body],
+      ["PUT", "/v1/machines/box", { ...BODY, server_typ: "cx23" }],
+      ["PUT", "/v1/machines/box", "{"],
+      ["PUT", "/v1/machines/other", { ...BODY, firewalls: ["unknown"] }],
+      ["GET", "/v1/machines/box", undefined],
+      ["GET", "/v1/machines", undefined],
+      ["DELETE", "/v1/machines/unknown", undefined],
+      ["DELETE", "/v1/machines?label_selector=run", undefined],
+    ] as const)
+      await mayfly.send(method, path, sent, ann);
+    await mayfly.send("GET", "/v1/machines", undefined, "wrong");
+    expect(byAccount.keys).toEqual(["tok.ann"]);
+    await mayfly.send("POST", "/v1/machines/box/renew?owner=tok.ann", { ttl: "2h" });
+    await mayfly.send("POST", "/v1/sweeps");
+    expect(byAccount.keys).toEqual(["tok.ann", "admin"]);
+    await mayfly.send("DELETE", "/v1/machines/box", undefined, ann);
+    expect(byAccount.keys).toEqual(["tok.ann", "admin", "tok.ann"]);
+  });
+
+  it("make no sweep where cron is dead", async () => {
+    const { mayfly } = braked({ account: 1 });
+    const ann = await mayfly.tokenOf("ann");
+    await mayfly.bindings.DB.prepare("UPDATE locks SET last_good_cron_at = ?")
+      .bind(mayfly.now() - HOUR)
+      .run();
+    await mayfly.send("PUT", "/v1/machines/box", BODY, ann);
+    const sweeps = () => mayfly.logs.filter(({ event }) => event === "sweep").length;
+    expect(sweeps()).toBe(1);
+    for (const name of ["box", "other"]) await mayfly.send("PUT", `/v1/machines/${name}`, BODY, ann);
+    expect(sweeps()).toBe(1);
+  });
+});
+
+describe("a brake", () => {
+  it("that fails lets the call through and is logged", async () => {
+    const mayfly = createMayfly();
+    const broken = { limit: async () => Promise.reject(new Error("no counter")) };
+    mayfly.configure({ ADDRESS_BRAKE: broken, ACCOUNT_BRAKE: broken });
+    mayfly.callFrom("203.0.113.7");
+    expect((await mayfly.send("PUT", "/v1/machines/box", BODY)).status).toBe(201);
+    expect(mayfly.logs.filter(({ event }) => event === "error")).toEqual([
+      { event: "error", error: "the rate limit ADDRESS_BRAKE failed: no counter" },
+      { event: "error", error: "the rate limit ACCOUNT_BRAKE failed: no counter" },
+    ]);
+  });
+
+  it("that a deployer has taken out lets everything through", async () => {
+    const mayfly = createMayfly();
+    mayfly.callFrom("203.0.113.7");
+    expect(mayfly.bindings).toMatchObject({ ADDRESS_BRAKE: undefined, ACCOUNT_BRAKE: undefined });
+    expect((await mayfly.send("PUT", "/v1/machines/box", BODY)).status).toBe(201);
+    expect(mayfly.logs.filter(({ event }) => event === "error")).toEqual([]);
+  });
+
+  it("counts as the Worker binds it: sixty calls of an account a minute", async () => {
+    const mayfly = createMayfly();
+    mayfly.configure({ ADDRESS_BRAKE: env.ADDRESS_BRAKE, ACCOUNT_BRAKE: env.ACCOUNT_BRAKE });
+    mayfly.callFrom("203.0.113.7");
+    const ann = await mayfly.tokenOf("real-binding");
+    const unknown = { ...BODY, image: "4711" };
+    let passed = 0;
+    // Wherever the binding's minute turns, of so many calls more than sixty fall into one.
+    while (passed < 200 && (await mayfly.send("PUT", "/v1/machines/box", unknown, ann)).status !== 429) passed += 1;
+    expect(passed).toBeGreaterThanOrEqual(60);
+    expect(passed).toBeLessThan(200);
+  });
+});
