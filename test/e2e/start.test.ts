@@ -64,18 +64,23 @@ describe("npm start", () => {
     await new Promise((resolve) => child.once("exit", resolve));
   });
 
-  it("says in plain words what keeps it from starting", async () => {
-    await expect(start({ PORT: "99999" })).rejects.toThrow("PORT must be a port from 0 to 65535");
-    await expect(start({ MAX_AGE: "banana" })).rejects.toThrow("MAX_AGE must be a whole number and a unit");
-    await expect(start({ REAL_HETZNER: "yes", HCLOUD_TOKEN: "" })).rejects.toThrow(
-      "REAL_HETZNER=yes needs HCLOUD_TOKEN",
-    );
-    await expect(start({ POLICIES: "[" })).rejects.toThrow("POLICIES must be JSON");
-    const policy = { name: "ci", issuer: "github", claims: { repository_id: "1" } };
-    await expect(start({ POLICIES: JSON.stringify([policy]) })).rejects.toThrow("OIDC_AUDIENCE must be set");
-    await expect(
-      start({ POLICIES: JSON.stringify([{ ...policy, claims: { repository_id: "*" } }]), OIDC_AUDIENCE: "mayfly" }),
-    ).rejects.toThrow("policies.ci.claims.repository_id must be spelt out, without `*`");
+  const policies = (repository_id: string) =>
+    JSON.stringify([{ name: "ci", issuer: "github", claims: { repository_id } }]);
+  it.each<[string, Record<string, string>]>([
+    ["PORT must be a port from 0 to 65535", { PORT: "99999" }],
+    ["MAX_AGE must be a whole number and a unit", { MAX_AGE: "banana" }],
+    ["REAL_HETZNER=yes needs HCLOUD_TOKEN", { REAL_HETZNER: "yes", HCLOUD_TOKEN: "" }],
+    ["POLICIES must be JSON", { POLICIES: "[" }],
+    ["OIDC_AUDIENCE must be set", { POLICIES: policies("1") }],
+    [
+      "policies.ci.claims.repository_id must be spelt out, without `*`",
+      { POLICIES: policies("*"), OIDC_AUDIENCE: "mayfly" },
+    ],
+  ])("says in plain words what keeps it from starting: %s", async (sentence, settings) => {
+    await expect(start(settings)).rejects.toThrow(sentence);
+  });
+
+  it("says that a port is taken", async () => {
     const taken = createServer();
     const simPort = await freePort();
     await new Promise<void>((resolve) => taken.listen(simPort, "127.0.0.1", resolve));
