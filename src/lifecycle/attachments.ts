@@ -68,30 +68,20 @@ async function made(
   { spec, index }: { readonly spec: ResourceSpec; readonly index: number },
   resumed: boolean,
 ): Promise<Outcome<ResourceRow>> {
-  const [name, nameAfterChange] = await madeWithNames(uid, index, spec);
-  const wanted = { owner, name, spec, ttlMs: null, machineUid: uid };
+  const wanted = { owner, name: madeWithName(uid, index), spec, ttlMs: null, machineUid: uid };
   if (!resumed) return rowIn(await newResource(context, wanted));
   const again = await ensureResource(context, wanted);
   if (again.ok || again.refusal.code !== "spec_mismatch") return rowIn(again);
-  // The profile has changed since the try before. What was made then goes with the machine.
-  return rowIn(await ensureResource(context, { ...wanted, name: nameAfterChange }));
+  // The profile has changed since the try before. What was made then goes with the machine, or is found idle.
+  const name = `${wanted.name}-${(await sha256Hex(specText(spec))).slice(0, 8)}`;
+  return rowIn(await ensureResource(context, { ...wanted, name }));
 }
 
 const rowIn = (outcome: Outcome<CreatedResource>): Outcome<ResourceRow> =>
   outcome.ok ? done(outcome.value.row) : outcome;
 
-/**
- * What the one is called that is made with a machine, and what it is called where another is there under that name; `index` is its
- * place among all that the machine was asked with.
- */
-export async function madeWithNames(
-  machineUid: string,
-  index: number,
-  spec: ResourceSpec,
-): Promise<readonly [string, string]> {
-  const name = `${machineUid}-${index}`;
-  return [name, `${name}-${(await sha256Hex(specText(spec))).slice(0, 8)}`];
-}
+/** What the one is called that is made with a machine; `index` is its place among all that the machine was asked with. */
+export const madeWithName = (machineUid: string, index: number): string => `${machineUid}-${index}`;
 
 /** One that the provider has shown. */
 type Attached = ResourceRow & { readonly providerId: string };

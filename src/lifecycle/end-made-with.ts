@@ -2,7 +2,7 @@ import type { Attachment } from "../machine/attachment.ts";
 import { isLive } from "../machine/machine.ts";
 import { StoreError } from "../store/db.ts";
 import type { NewMachine } from "../store/machines.ts";
-import { madeWithNames } from "./attachments.ts";
+import { madeWithName } from "./attachments.ts";
 import { claimLeftMs } from "./trying.ts";
 import type { RequestContext } from "./context.ts";
 import { deleteClaimed } from "./delete-resource.ts";
@@ -23,8 +23,7 @@ export async function endMadeWith(
   attachments: readonly Attachment[],
 ): Promise<void> {
   const { machines, resources } = context.store;
-  const named = attachments.map((one, index) => (one.by === "spec" ? madeWithNames(uid, index, one.spec) : []));
-  const names = (await Promise.all(named)).flat();
+  const names = attachments.flatMap(({ by }, index) => (by === "spec" ? [madeWithName(uid, index)] : []));
   if (names.length === 0) return;
   try {
     const row = await machines.byUid(uid);

@@ -28,7 +28,7 @@ describe("what a machine counts against", () => {
     expect(firewalls[0]?.labels).not.toHaveProperty("mayfly-account");
     const created = mayfly.simulator
       .requests()
-      .filter(({ method, path }) => method === "POST" && /servers$/.test(path));
+      .filter(({ method, path }) => method === "POST" && path.endsWith("/servers"));
     expect(created).toHaveLength(1);
   });
 
