@@ -13,6 +13,7 @@ const COPIED = [
   "migrations",
   "package.json",
   "tsconfig.json",
+  "mayfly.config.ts",
   "vitest.config.ts",
   "wrangler.toml",
 ];
