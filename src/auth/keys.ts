@@ -53,12 +53,9 @@ export async function keysOf(issuer: Issuer, work: KeyWork): Promise<Keys> {
   return set !== null && work.now() - set.at < FRESH_MS ? { ok: true, set } : renew(issuer, work);
 }
 
-/** Others than those, for a token whose key is not among them; null where none are to be expected. */
-export async function newerKeysOf(issuer: Issuer, work: KeyWork, than: KeySet): Promise<Keys | null> {
-  const { set } = memoryOf(issuer, work.keys);
-  if (set !== null && set.at > than.at) return { ok: true, set };
-  return work.now() - than.at < COOLDOWN_MS ? null : renew(issuer, work);
-}
+/** Newer keys than those, for a token whose key is not among them; null where none are to be expected. */
+export const newerKeysOf = async (issuer: Issuer, work: KeyWork, than: KeySet): Promise<Keys | null> =>
+  work.now() - than.at < COOLDOWN_MS ? null : renew(issuer, work);
 
 function memoryOf({ url, jwks }: Issuer, cache: KeyCache): Memory {
   const key = JSON.stringify([url, jwks]);
@@ -80,7 +77,6 @@ async function renew(issuer: Issuer, work: KeyWork): Promise<Keys> {
     memory.failure = { at: work.now(), why: fetched.why };
     return fetched;
   }
-  memory.failure = null;
   const set = { find: createLocalJWKSet(fetched.value), at };
   // An answer may come after that to a later question.
   if (memory.set === null || memory.set.at <= at) memory.set = set;
@@ -129,7 +125,7 @@ async function getJson<T>(url: string, schema: z.ZodType<T>, fetch: KeyWork["fet
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
   try {
-    // GitHub answers nobody who does not say who asks; and a redirect would let others name the keys.
+    // Some answer nobody who does not say who asks; and a redirect would let others name the keys.
     const headers = { Accept: "application/json", "User-Agent": "mayfly" };
     const response = await fetch(url, { headers, redirect: "manual", signal: timeout.signal });
     if (response.status !== 200) return { ok: false, why: `answered with the status ${response.status}` };

@@ -74,6 +74,9 @@ describe("an issuer's keys", () => {
     expect(callers.issuer.asked).toHaveLength(20);
     expect(statuses.filter((status) => status === 503)).toHaveLength(10);
     expect(statuses.filter((status) => status === 403)).toHaveLength(20);
+    callers.mayfly.advance(10 * MINUTE);
+    expect((await callers.ask(githubClaims())).status).toBe(403);
+    expect(callers.issuer.asked).toHaveLength(21);
   });
 
   it("stay those that were asked for last, where an older answer comes later", async () => {
@@ -101,6 +104,7 @@ describe("an issuer's keys", () => {
       configuration: { issuers: [FORGE], policies: [...POLICIES, ...FORGE_POLICIES] },
     });
     expect((await callers.ask(githubClaims())).status).toBe(201);
+    expect((await callers.present(await forge.sign(githubClaims(), callers.mayfly.now()))).status).toBe(201);
     const claims = githubClaims({ iss: GITHUB });
     const forged = await forge.sign(claims, callers.mayfly.now());
     expect(await callers.present(forged)).toMatchObject({ status: 401, body: { rule: "must be signed by github" } });
