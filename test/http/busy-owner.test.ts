@@ -9,7 +9,7 @@ import { withSqlite } from "../simulation/sim-db.ts";
 
 const MINUTES = 20;
 /** How long a call takes by the played clock: at this pace an address exceeds its rate. */
-const CALL_MS = 95;
+const CALL_MS = 85;
 
 type Call = readonly [method: string, path: string, body?: unknown, token?: string];
 
