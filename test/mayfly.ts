@@ -14,6 +14,7 @@ import { openStore } from "../src/store/store.ts";
 import { hostOf, openInvocation, openSweep, runSweep } from "../src/invocation.ts";
 import type { Runtime } from "../src/runtime.ts";
 import { UNBRAKED } from "./brakes.ts";
+import { guardProfiles, guardRequest, hear, hearAnswer } from "./canaries.ts";
 import { createDrivenSimulator } from "./driven-simulator.ts";
 
 export const NOW = Date.UTC(2026, 10, 30, 12);
@@ -53,7 +54,10 @@ export function createMayfly(
     now: () => now,
     newUid: () => `00000000-0000-4000-8000-${String(++uids).padStart(12, "0")}`,
     randomBytes: (count) => new Uint8Array(count).fill(++uids),
-    log: (event) => logs.push(event),
+    log: (event) => {
+      hear("the log", JSON.stringify(event));
+      logs.push(event);
+    },
     sleep: async (milliseconds) => {
       now += milliseconds;
     },
@@ -62,6 +66,7 @@ export function createMayfly(
       return hosts[new URL(input).host]?.(request) ?? simulator.fetch(request);
     },
   };
+  guardProfiles(configuration);
   const host = hostOf(runtime, openProvider, configuration);
   const app = createApp(host);
   const bindings: Env = Object.assign({}, env, UNBRAKED, settings);
@@ -74,6 +79,7 @@ export function createMayfly(
     token: string | null = env.ADMIN_TOKEN,
     more: Record<string, string> = {},
   ): Promise<Answer> {
+    guardRequest(body, token);
     const context = createExecutionContext();
     const headers = new Headers(token === null ? more : { Authorization: `Bearer ${token}`, ...more });
     if (address !== null) headers.set("CF-Connecting-IP", address);
@@ -81,6 +87,7 @@ export function createMayfly(
     const response = await app.request(path, { method, headers, ...payload }, bindings, context);
     await waitOnExecutionContext(context);
     const text = await response.text();
+    hearAnswer(`${method} ${path}`, response.headers, text);
     const isJson = response.headers.get("Content-Type")?.includes("json") ?? false;
     const parsed: unknown = isJson ? JSON.parse(text) : null;
     return { status: response.status, headers: response.headers, text, body: parsed };
@@ -111,11 +118,12 @@ export function createMayfly(
     /** What use cases work with, for whoever calls them without HTTP. */
     context: (): RequestContext => host.openRequest(bindings, "without-http"),
     /** One sweep, as cron starts it, at `at`; null while another one runs. */
-    tick: (at = now, dryRun = false) =>
-      runSweep(runtime, openSweep(openInvocation(runtime, openProvider, bindings.DB), readSweepConfig(bindings), at), {
-        startedBy: "cron",
-        dryRun,
-      }),
+    tick: async (at = now, dryRun = false) => {
+      const context = openSweep(openInvocation(runtime, openProvider, bindings.DB), readSweepConfig(bindings), at);
+      const report = await runSweep(runtime, context, { startedBy: "cron", dryRun });
+      hear("a sweep's report", JSON.stringify(report));
+      return report;
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach, beforeEach } from "vitest";
+import { refuseLeaks } from "./canaries.ts";
 import { refuseForbidden } from "./driven-simulator.ts";
 
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
@@ -36,5 +37,6 @@ beforeEach(async () => {
 });
 
 afterEach(refuseForbidden);
+afterEach(() => refuseLeaks(env.DB, TABLES));
 // What a test has left running may still ask after its end.
 afterAll(refuseForbidden);

@@ -33,7 +33,11 @@ describe("too many calls from one address", () => {
     const refused = await mayfly.send("GET", "/v1/machines");
     expect(refused.status).toBe(429);
     expect(refused.headers.get("Retry-After")).toBe("60");
-    expect(refused.body).toMatchObject({ code: "limit_rate", rule: expect.any(String), next: expect.any(String) });
+    expect(refused.body).toMatchObject({
+      code: "limit_rate",
+      rule: "must leave time between calls from one address",
+      next: "Repeat the same call in a minute.",
+    });
     expect(lastLog(mayfly)).toMatchObject({ status: 429, outcome: "limit_rate", statements: 0, fetches: 0 });
     expect((await mayfly.send("GET", "/healthz", undefined, null)).status).toBe(429);
 
@@ -105,9 +109,9 @@ describe("too many calls of an account that need the provider", () => {
       expect(refused.body).toMatchObject({
         code: "limit_rate",
         policy: "default",
-        rule: expect.any(String),
-        next: expect.any(String),
+        rule: "must leave time between calls of an account that need the provider",
       });
+      expect(refused.body).toHaveProperty("next");
       expect(lastLog(mayfly)).toMatchObject({ fetches: 0 });
     }
     expect(await everything()).toEqual(before);
@@ -155,7 +159,8 @@ describe("too many calls of an account that need the provider", () => {
       await mayfly.send("POST", "/v1/firewalls", { name, deny_all: true, ttl: "4h" }, ann);
     await useUp(mayfly, ann);
     const kept = await mayfly.send("DELETE", "/v1/machines/kept?outcome=failure", undefined, ann);
-    expect([kept.status, kept.body]).toMatchObject([200, { kept_until: expect.any(String) }]);
+    expect(kept.status).toBe(200);
+    expect(kept.body).toHaveProperty("kept_until");
     expect(lastLog(mayfly)).toMatchObject({ fetches: 0 });
     for (const [method, path] of [
       ["DELETE", "/v1/machines/one"],

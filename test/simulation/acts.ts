@@ -9,7 +9,7 @@ import type { Answer, Installation } from "./installation.ts";
 import type { Circumstances } from "./invocation.ts";
 import type { Clock, Provider } from "./provider.ts";
 import type { SweepReport } from "../../src/reaper/report.ts";
-import { CANARY } from "./settings.ts";
+import { CANARY, SECRETS } from "./settings.ts";
 import { KEY_A } from "../simulator/sample-keys.ts";
 import { isOf, keyOf as keyOfServer, uidOf } from "./truth.ts";
 
@@ -127,7 +127,6 @@ const theirs = ({ provider, installation }: Scene, whose: Whose) =>
 /** I7 and I8, as far as an answer shows them. */
 function check({ status, text }: Answer, what: string, { books, callers }: Scene): void {
   if (status === 500) books.broken.push(`I8: ${what} was answered with 500: ${text}`);
-  if (text.includes(CANARY)) books.broken.push(`I7: the answer to ${what} tells cloud-init`);
-  for (const secret of callers.secrets)
-    if (text.includes(secret)) books.broken.push(`I7: the answer to ${what} tells a token`);
+  for (const secret of [...SECRETS, ...callers.secrets])
+    if (text.includes(secret)) books.broken.push(`I7: the answer to ${what} tells ${secret}`);
 }

@@ -1,5 +1,4 @@
 /** The end of a history: nothing goes wrong any more, and everything of ours must come to its end and leave nothing behind. */
-import { env } from "cloudflare:workers";
 import { LABEL } from "../../src/machine/labels.ts";
 import type { ServerState } from "../simulator/simulator.ts";
 import type { Scene } from "./acts.ts";
@@ -9,7 +8,7 @@ import { dueAt, liveRows } from "./overstay.ts";
 import type { openPeople } from "./people.ts";
 import type { Clock } from "./provider.ts";
 import { sql } from "../../src/store/db.ts";
-import { ADOPTION, CANARY, HOUR, MINUTE, RECOVERY } from "./settings.ts";
+import { ADOPTION, HOUR, MINUTE, RECOVERY, SECRETS } from "./settings.ts";
 import { isProtected, labelEnd, labelsOf, resourcesOf, uidOf, usedIds } from "./truth.ts";
 
 interface Stage {
@@ -45,7 +44,7 @@ export async function endQuietly(stage: Stage): Promise<void> {
   for (const [uid, { phase }] of await liveRows(database)) books.broken.push(`row ${uid} is ${phase} for ever`);
   for (const id of people.changed()) books.broken.push(`I2: foreign server ${id} is not what it was`);
   const kept = JSON.stringify([[...(await copyOf(database))], books.logs]);
-  for (const secret of [CANARY, env.HCLOUD_TOKEN, env.ADMIN_TOKEN, ...scene.callers.secrets])
+  for (const secret of [...SECRETS, ...scene.callers.secrets])
     if (kept.includes(secret)) books.broken.push(`I7: ${secret} is in the log or in D1`);
   check();
 }

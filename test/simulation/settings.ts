@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { AUDIENCE } from "../auth/issuer.ts";
 import { UNBRAKED } from "../brakes.ts";
+import { ROOT_PASSWORD } from "../simulator/create-server.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -17,8 +18,10 @@ export const RECOVERY = 16 * MINUTE;
 /** At least so many machines die in one tick of a free plan. */
 export const CAPACITY = 30;
 
-/** Must never be seen outside the provider. */
+/** In the cloud-init of some. */
 export const CANARY = "canary-cloud-init-5d0c";
+/** None of these may be seen in an answer, in the log or in D1. */
+export const SECRETS = [CANARY, env.HCLOUD_TOKEN, env.ADMIN_TOKEN, ROOT_PASSWORD];
 export const SIBLING = "sibling-installation-2";
 
 export const bindingsOf = (installation: string): Env =>

@@ -161,8 +161,11 @@ function startCreateActions(call: Call, request: CreateRequest, record: ServerRe
   return { action, next_actions: [...next_actions, startAction(world, [record], plan)] };
 }
 
+/** How every root password begins, so that one is known wherever it turns up. */
+export const ROOT_PASSWORD = "simulated-root-";
+
 function newPassword(): string {
   const alphabet = "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
-  const bytes = crypto.getRandomValues(new Uint8Array(PASSWORD_CHARACTERS));
-  return Array.from(bytes, (byte) => alphabet.charAt(byte % alphabet.length)).join("");
+  const bytes = crypto.getRandomValues(new Uint8Array(PASSWORD_CHARACTERS - ROOT_PASSWORD.length));
+  return ROOT_PASSWORD + Array.from(bytes, (byte) => alphabet.charAt(byte % alphabet.length)).join("");
 }
