@@ -188,6 +188,26 @@ describe("a repeat of a create by a profile", () => {
     expect([servers(mayfly), held(mayfly)]).toEqual([[], [0, 0, 0]]);
   });
 
+  it("takes up what the first call did make, which goes again if it lacks a firewall that the profile has now", async () => {
+    const mayfly = withProfiles({ small: SMALL });
+    for (const name of ["same", "other"]) {
+      mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", drop: "after", times: 1 });
+      mayfly.simulator.fault({ method: "GET", path: "^/v1/servers$", status: 503, times: 3 });
+      expect((await put(mayfly, { profile: "small" }, name)).status).toBe(503);
+      mayfly.simulator.clearFaults();
+    }
+    expect(servers(mayfly)).toHaveLength(2);
+    change(mayfly, { small: { ...SMALL, cloud_init: "#!/bin/sh\necho new" } });
+    expect((await put(mayfly, { profile: "small" }, "same")).status).toBe(200);
+    change(mayfly, { small: OTHER });
+    expect((await put(mayfly, { profile: "small" }, "other")).status).toBe(200);
+    expect(servers(mayfly)).toHaveLength(2);
+    await minutes(mayfly, 6);
+    expect(machineIn(await mayfly.send("GET", "/v1/machines/same")).status).toBe("running");
+    expect(machineIn(await mayfly.send("GET", "/v1/machines/other")).reason).toBe("attach_failed");
+    expect(servers(mayfly)).toHaveLength(1);
+  });
+
   it("leaves nothing of either content, where it is refused", async () => {
     const mayfly = withProfiles({ small: SMALL });
     mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", drop: "before" });
