@@ -11,7 +11,14 @@ function documentOf(): unknown {
   const unused = (): never => {
     throw new Error("no request is served here");
   };
-  const host = { now: unused, newUid: unused, log: unused, openRequest: unused, openHealth: unused };
+  const host = {
+    now: unused,
+    newUid: unused,
+    log: unused,
+    openRequest: unused,
+    openBrakes: unused,
+    openHealth: unused,
+  };
   const generator = new OpenAPIHono();
   for (const { middleware: _runsAndIsNotTold, ...route } of createApp(host).definitions)
     generator.openAPIRegistry.registerPath(route);

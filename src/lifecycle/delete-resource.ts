@@ -41,8 +41,8 @@ export async function deleteResource(context: RequestContext, row: ResourceRow):
   const { resources } = context.store;
   const marked = await resources.requestDelete([row.uid], context.now());
   const isTrying = marked.some(({ phase, nextTryAt }) => phase === "requested" && (nextTryAt ?? 0) > context.now());
-  const isOurs = !isTrying && (await context.withinRate()).ok;
-  if (isOurs) await deleteClaimed(context, await resources.claimDelete(marked, context.now()));
+  if (!isTrying && (await context.withinRate()).ok)
+    await deleteClaimed(context, await resources.claimDelete(marked, context.now()));
   return (await resources.byUid(row.uid)) ?? row;
 }
 

@@ -97,7 +97,7 @@ async function sweepIfSilent(c: Context<AppEnv>, scope: Scope, work: Promise<unk
   if (reasons.length === 0) return null;
   const sweep = async () => {
     await Promise.allSettled([work]);
-    // Nor does the provider pay for an account that asks too often.
+    // A sweep asks the provider too, and an account over its rate is not to start one after the other.
     if ((await scope.withinRate()).ok) await scope.sweep({ startedBy: "create", dryRun: false });
   };
   inBackground(c, sweep());
