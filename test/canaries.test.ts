@@ -41,10 +41,10 @@ it("one line of a secret is a leak too, and a test that leaks fails", async () =
 it("minting shows a token's secret, and nothing else may", async () => {
   const mayfly = createMayfly();
   const minted = await mayfly.send("POST", "/v1/tokens", { owner: "ann" });
-  expect(minted.text).toContain('"secret":"mft_');
+  expect(minted.text).toContain('"secret":"mayfly_');
   expect(await leaks()).toEqual([]);
   await mayfly.send("POST", "/v1/tokens", { owner: "bob" });
-  const secret = /mft_[\w-]+/.exec(minted.text)?.[0] ?? "";
+  const secret = /mayfly_[\w-]+/.exec(minted.text)?.[0] ?? "";
   hearAnswer("POST /v1/tokens", new Headers(), JSON.stringify({ secret, again: secret }));
   expect(await leaks()).toEqual(["a minted token is in the answer to POST /v1/tokens"]);
 });
