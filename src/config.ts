@@ -21,6 +21,8 @@ export interface Config extends SweepConfig {
   readonly adminToken: string;
   readonly defaultTtlMs: number;
   readonly creates: boolean;
+  /** So many machines there may be at once, of all accounts together; and of each whose policy says no other number. */
+  readonly maxMachines: number;
   readonly authEpoch: string;
   /** What tokens of issuers must be made for, where an issuer's entry does not say; null = nothing is set. */
   readonly oidcAudience: string | null;
@@ -83,6 +85,11 @@ const schema = z.object({
     `must have at most ${LONGEST_TOKEN} characters, or no header could carry it`,
   ),
   DEFAULT_TTL: duration("60s").optional(),
+  MAX_MACHINES: z
+    .string("must be a whole number")
+    .regex(/^[1-9]\d{0,4}$/, "must be a whole number from 1 to 99999")
+    .transform(Number)
+    .default(20),
   CREATES: z.enum(["on", "off"], "must be `on` or `off`").default("on"),
   AUTH_EPOCH: z.string("must be text").default("1"),
   OIDC_AUDIENCE: z.string("must be text").max(255, "must have at most 255 characters").optional(),
@@ -92,7 +99,7 @@ const schema = z.object({
 export const SETTINGS = Object.keys(schema.shape);
 /** Names that a later version reads. Set here, such a one is no limit, no policy and no secret, and whoever set it must be told. */
 export const UNSUPPORTED_SETTINGS = (
-  "MAX_MACHINES MAX_EUR_PER_MONTH KEEP_HISTORY CURRENCY PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
+  "MAX_EUR_PER_MONTH KEEP_HISTORY CURRENCY PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
   "HEARTBEAT_URL HOOKS ENDPOINTS RUNNERS GITHUB_WEBHOOK_SECRET"
 ).split(" ");
 
@@ -114,6 +121,7 @@ export function readConfig(env: unknown): Config {
     adminToken: set.ADMIN_TOKEN,
     defaultTtlMs,
     creates: set.CREATES === "on",
+    maxMachines: set.MAX_MACHINES,
     authEpoch: set.AUTH_EPOCH,
     oidcAudience: set.OIDC_AUDIENCE ?? null,
   };

@@ -13,7 +13,15 @@ import {
   type IssuerEntry,
 } from "./auth/issuers.ts";
 import { isSpeltOut } from "./auth/pattern.ts";
-import { faultIn, policyEntry, policyOf, type Policy, type PolicyEntry } from "./auth/policy.ts";
+import {
+  DEFAULT_POLICY,
+  faultIn,
+  policyEntry,
+  policyOf,
+  tokenPolicy,
+  type Policy,
+  type PolicyEntry,
+} from "./auth/policy.ts";
 import { isLocal, pasted, type Config } from "./config.ts";
 import { HttpProblem, validOf } from "./http/edge/problem.ts";
 import { tellIssue } from "./http/edge/issues.ts";
@@ -143,14 +151,18 @@ function readProfiles(given: unknown): Profiles {
 
 function readPolicies(given: unknown, issuers: readonly Issuer[], profiles: Profiles): Policy[] {
   const names = new Set<string>();
-  return entriesOf("policies", given).map(({ key, entry }, index) => {
+  const policies = entriesOf("policies", given).map(({ key, entry }, index) => {
     const read = parsed(policyEntry, entry, key);
     refuse(key, faultIn(read, issuers) ?? unknownProfile(read.profiles ?? [], profiles));
     if (names.has(read.name)) throw new Misconfigured(key, "must be there once: callers and tokens go by its name");
     names.add(read.name);
     return policyOf(read, `policies[${index}] in mayfly.config.ts`);
   });
+  const { mostMachines } = tokenPolicy(policies, "default") ?? DEFAULT_POLICY;
+  return policies.map((policy) => (policy.mostMachines === null ? withMost(policy, mostMachines) : policy));
 }
+
+const withMost = (policy: Policy, mostMachines: number | null): Policy => ({ ...policy, mostMachines });
 
 /** A profile that is spelt out must exist: a typing error would forbid what was meant to be allowed. */
 function unknownProfile(patterns: readonly string[], profiles: Profiles) {

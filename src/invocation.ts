@@ -97,12 +97,12 @@ interface Known {
 function openRequest(invocation: Invocation, { config, deployment, keys }: Known, requestId: string): Scope {
   const { runtime, meter, fetch } = invocation;
   const { policies, issuers, profiles } = deployment;
-  const { defaultTtlMs, creates } = config;
+  const { defaultTtlMs, creates, maxMachines } = config;
   return {
     ...invocation.openProvider(config, false),
     store: invocation.openStore(),
     reads: invocation.openStore({ readOnly: true }),
-    rules: { ...rulesOf(config), defaultTtlMs, creates, profiles },
+    rules: { ...rulesOf(config), defaultTtlMs, creates, maxMachines, profiles },
     requestId,
     auth: {
       adminToken: config.adminToken,

@@ -37,6 +37,7 @@ describe("by default", () => {
       adminToken: ADMIN,
       defaultTtlMs: HOUR,
       creates: true,
+      maxMachines: 20,
       authEpoch: "1",
       oidcAudience: null,
     });
@@ -66,6 +67,8 @@ describe("a good value", () => {
     ["DEFAULT_TTL", "60s", { defaultTtlMs: MINUTE }],
     ["DEFAULT_TTL", "24h", { defaultTtlMs: DAY }],
     ["CREATES", "off", { creates: false }],
+    ["MAX_MACHINES", "1", { maxMachines: 1 }],
+    ["MAX_MACHINES", "99999", { maxMachines: 99_999 }],
     ["AUTH_EPOCH", "2", { authEpoch: "2" }],
     ["OIDC_AUDIENCE", "mayfly", { oidcAudience: "mayfly" }],
   ])("%s=%j", (key, value, expected) => {
@@ -94,6 +97,7 @@ describe("a bad value is refused by key, and never repeated", () => {
     ],
     ["DEFAULT_TTL", [...NO_DURATION, "59s", "25h", "31d"]],
     ["CREATES", [CANARY, "ON", "true", " ", true]],
+    ["MAX_MACHINES", [CANARY, "0", "-1", "1.5", "100000", " ", 7, { [CANARY]: 1 }]],
     ["AUTH_EPOCH", [" ", "\t\n", 7, { [CANARY]: 1 }]],
     ["OIDC_AUDIENCE", [" ", 7, { [CANARY]: 1 }, CANARY.repeat(43)]],
   ];
@@ -162,6 +166,7 @@ describe("all settings are read alike, as people paste them", () => {
     ADMIN_TOKEN: "x".repeat(40),
     DEFAULT_TTL: "30m",
     CREATES: "off",
+    MAX_MACHINES: "5",
     AUTH_EPOCH: "2",
     OIDC_AUDIENCE: "mayfly",
   };
@@ -197,7 +202,7 @@ describe("all settings are read alike, as people paste them", () => {
 describe("a setting that a later version reads", () => {
   it.each(
     (
-      "MAX_MACHINES MAX_EUR_PER_MONTH KEEP_HISTORY CURRENCY PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
+      "MAX_EUR_PER_MONTH KEEP_HISTORY CURRENCY PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
       "HEARTBEAT_URL HOOKS ENDPOINTS RUNNERS"
     ).split(" "),
   )("is refused by name, and not ignored: %s", (key) => {
@@ -267,7 +272,8 @@ describe("what the sweep needs", () => {
     ["DEFAULT_TTL", "30d"],
     ["CREATES", "perhaps"],
     ["AUTH_EPOCH", "  "],
-    ["MAX_MACHINES", "1"],
+    ["MAX_MACHINES", "many"],
+    ["MAX_EUR_PER_MONTH", "1"],
     ["ADMIN_TOKEN", "short"],
     ["ADMIN_TOKEN", "installation-of-ours"],
   ])("is read although %s is %j", (key, value) => {

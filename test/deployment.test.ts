@@ -61,6 +61,7 @@ describe("what is written is read", () => {
       onlyProfiles: false,
       takesCloudInit: true,
       needsFirewall: false,
+      mostMachines: null,
     });
   });
 
@@ -85,6 +86,7 @@ describe("what is written is read", () => {
           only_profiles: true,
           cloud_init: false,
           needs_firewall: true,
+          machines: 5,
         },
       ],
     });
@@ -105,7 +107,15 @@ describe("what is written is read", () => {
       onlyProfiles: true,
       takesCloudInit: false,
       needsFirewall: true,
+      mostMachines: 5,
     });
+  });
+
+  it("of a policy without a number of machines, that of `default`", () => {
+    const { policies } = read({
+      policies: [{ name: "people" }, { name: "few", machines: 1 }, { name: "default", machines: 3 }],
+    });
+    expect(policies.map(({ mostMachines }) => mostMachines)).toEqual([3, 1, 3]);
   });
 
   it("of a profile, in the words of a create", () => {
@@ -241,7 +251,9 @@ describe("a mistake names the entry, the key and the rule", () => {
     ["policies.ci.only_profiles must be true or false", { only_profiles: 1 }],
     ["policies.ci.cloud_init must be true or false", { cloud_init: "#canary" }],
     ["policies.ci.needs_firewall must be true or false", { needs_firewall: null }],
-    [`policies.ci.machines ${NOT_YET}`, { machines: 5 }],
+    ["policies.ci.machines must be a whole number", { machines: 1.5 }],
+    ["policies.ci.machines must be a whole number", { machines: "5" }],
+    ["policies.ci.machines must be 0 or more", { machines: -1 }],
     [`policies.ci.eur_per_hour ${NOT_YET}`, { eur_per_hour: 1 }],
     [`policies.ci.eur_per_month ${NOT_YET}`, { eur_per_month: 1 }],
     [`policies.ci.unknown_price ${NOT_YET}`, { unknown_price: true }],

@@ -69,7 +69,7 @@ export function createMayfly(
   guardProfiles(configuration);
   const host = hostOf(runtime, openProvider, configuration);
   const app = createApp(host);
-  const bindings: Env = Object.assign({}, env, UNBRAKED, settings);
+  const bindings: Env = Object.assign({}, env, { ...UNBRAKED, ...UNLIMITED, ...settings });
 
   /** Sends a request as a caller would; text goes out as it is, anything else as JSON. `token` null = none. */
   async function send(
@@ -146,6 +146,9 @@ export const mintedIn = ({ body }: Answer) =>
   z.object({ token: z.object({ id: z.string(), secret: z.string() }) }).parse(body).token;
 /** The machines of a list answer. */
 export const machinesIn = ({ body }: Answer) => z.object({ machines: z.array(machineJson) }).parse(body).machines;
+
+/** More machines than any test has that is not about their number. */
+const UNLIMITED = { MAX_MACHINES: "99999" };
 
 /** What the provider really holds. */
 export const servers = (mayfly: Mayfly) => mayfly.simulator.state().servers;

@@ -37,6 +37,8 @@ export interface Policy {
   /** Whether callers may send a cloud-init of their own. */
   readonly takesCloudInit: boolean;
   readonly needsFirewall: boolean;
+  /** How many machines its account may have at once; null = as many as `default` says, and that `MAX_MACHINES`. */
+  readonly mostMachines: number | null;
 }
 
 /** The policy of tokens that name none, and of the admin, where the configuration has none of that name. */
@@ -57,6 +59,7 @@ export const DEFAULT_POLICY: Policy = {
   onlyProfiles: false,
   takesCloudInit: true,
   needsFirewall: false,
+  mostMachines: null,
 };
 
 /** The policy of that name among those that tokens can have; null where there is none. */
@@ -100,7 +103,7 @@ export const policyEntry = z.strictObject({
   only_profiles: flag,
   cloud_init: flag,
   needs_firewall: flag,
-  machines: notYet,
+  machines: z.int("must be a whole number").min(0, "must be 0 or more").optional(),
   eur_per_hour: notYet,
   eur_per_month: notYet,
   unknown_price: notYet,
@@ -127,6 +130,7 @@ export const policyOf = (entry: Read, source: string): Policy => ({
   onlyProfiles: entry.only_profiles ?? false,
   takesCloudInit: entry.cloud_init ?? true,
   needsFirewall: entry.needs_firewall ?? false,
+  mostMachines: entry.machines ?? null,
 });
 
 /** What is wrong with an entry that reads well by itself: the field and the rule; null where nothing is. */

@@ -1,6 +1,8 @@
 import * as z from "zod";
-import { MAKEABLE, type Policy } from "../auth/policy.ts";
-import type { Ordering } from "../lifecycle/order.ts";
+import { MAKEABLE } from "../auth/policy.ts";
+import type { Principal } from "../auth/principal.ts";
+import type { LendingRules } from "../lifecycle/context.ts";
+import { countLimitsOf } from "../lifecycle/limits.ts";
 import { longestOf, profilesOf } from "../lifecycle/rights.ts";
 import { formatDuration } from "../machine/duration.ts";
 import { json, problems } from "./edge/openapi.ts";
@@ -14,6 +16,10 @@ const policyJson = z.object({
   name: z.string(),
   source: z.string().meta({ description: "the line that says so" }),
   may: z.array(z.enum(MAKEABLE)).readonly(),
+  machines: z
+    .int()
+    .nullable()
+    .meta({ description: "how many its account may have at once; null = as many as there may be" }),
   longest: z.string().meta({ example: "24h", description: "how long a lease may be, renewals included" }),
   server_types: patterns,
   regions: patterns,
@@ -53,19 +59,21 @@ const route = createRoute({
 /** `GET /v1/whoami`. It asks nobody: what is answered is what the caller was let in with. */
 export function whoamiRoute(app: Api): void {
   app.openapi(route, async (c) => {
-    const { kind, owner, account, policy, evidence: shown } = actor(c, c.req.valid("query").owner);
+    const caller = actor(c, c.req.valid("query").owner);
+    const { kind, owner, account, evidence: shown } = caller;
     const { rules } = c.get("scope");
     const address = addressIn(c.req.header("CF-Connecting-IP"));
-    const whoami = { kind, owner, account, policy: toJson(policy, rules), evidence: shown, address };
+    const whoami = { kind, owner, account, policy: toJson(caller, rules), evidence: shown, address };
     return c.json({ whoami }, 200);
   });
 }
 
 /** A policy in the configuration's words and units. */
-const toJson = (policy: Policy, rules: Ordering): z.infer<typeof policyJson> => ({
+const toJson = ({ kind, policy }: Principal, rules: LendingRules): z.infer<typeof policyJson> => ({
   name: policy.name,
   source: policy.source,
   may: policy.may,
+  machines: countLimitsOf({ kind, policy }, rules).account,
   longest: formatDuration(longestOf(policy, rules)),
   server_types: policy.serverTypes,
   regions: policy.regions,

@@ -29,6 +29,8 @@ export interface Context {
 export interface LendingRules extends Rules, Ordering {
   readonly installations: readonly [string, ...string[]];
   readonly defaultTtlMs: number;
+  /** So many machines there may be at once, whoever has them. */
+  readonly maxMachines: number;
   /** False while an admin holds the brake. */
   readonly creates: boolean;
 }

@@ -2,6 +2,7 @@ import type { Policy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
 import { isLive, type MachineRow } from "../machine/machine.ts";
 import { checkName, providerName } from "../machine/name.ts";
+import type { CountLimits } from "../store/machine-limits.ts";
 import type { NewMachine } from "../store/machines.ts";
 import { checkAttachments } from "./attachments.ts";
 import { attempt, tryingMachine } from "./attempt.ts";
@@ -9,6 +10,7 @@ import { checkImage, checkOffer } from "./check-offer.ts";
 import { candidatesOf, type Candidates } from "./candidates.ts";
 import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
+import { beyondCount, countLimitsOf } from "./limits.ts";
 import { checkOrder, type CheckedOrder, type MachineOrder } from "./order.ts";
 import { known, RELEASING, type Created } from "./record.ts";
 import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
@@ -55,6 +57,8 @@ export async function createMachine(
     const wanted = { ...plan, candidates: choice.value };
     const made = await begin(context, await rowOf(context, wanted, now), wanted);
     if (made !== null) return made;
+    const beyond = await beyondCount(context, plan, plan.limits);
+    if (beyond !== null) return beyond;
   }
   return refused(RELEASING);
 }
@@ -64,6 +68,7 @@ interface Plan extends CheckedOrder, Pick<MachineRow, "owner" | "account" | "nam
   readonly policy: Policy;
   /** Of a minted token that asks for it; revoked meanwhile, it makes nothing. */
   readonly tokenId: string | null;
+  readonly limits: CountLimits;
 }
 
 /** The same, and where it is tried. */
@@ -71,7 +76,7 @@ type Sited = Plan & { readonly candidates: Candidates };
 
 async function planOf(
   context: RequestContext,
-  { owner, account, policy, evidence }: Principal,
+  { kind, owner, account, policy, evidence }: Principal,
   name: string,
   said: MachineOrder,
 ): Promise<Outcome<Plan>> {
@@ -83,7 +88,8 @@ async function planOf(
   if (!installation.ok) return installation;
   const [credential, specSha256] = [await context.credential(), await specHash(said)];
   const tokenId = evidence.by === "token" ? evidence.id : null;
-  return done({ ...allowed.value, owner, account, policy, tokenId, name, credential, specSha256 });
+  const limits = countLimitsOf({ kind, policy }, context.rules);
+  return done({ ...allowed.value, owner, account, policy, tokenId, limits, name, credential, specSha256 });
 }
 
 /** Whether an order breaks no rule and no policy, as far as that can be told without asking anybody. */
@@ -132,7 +138,7 @@ function begin(context: RequestContext, row: NewMachine, plan: Sited): Promise<O
   const claim = claimAt(row.requestedAt, false);
   const [until = row.requestedAt] = claim.untils;
   return tryingMachine(context, row.uid, claim, async () =>
-    (await store.machines.insert(row, until, requestId, plan.tokenId)) ? attempt(context, row, plan, claim) : null,
+    (await store.machines.insert(row, until, requestId, plan)) ? attempt(context, row, plan, claim) : null,
   );
 }
 

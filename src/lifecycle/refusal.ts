@@ -1,5 +1,6 @@
 /** How use cases say no: a value with a code, because the caller decides what follows and the edge decides how to say it. */
 import { DriverError, type DriverErrorCode } from "../driver/driver.ts";
+import type { MachineRow } from "../machine/machine.ts";
 import type { RefusalCode } from "../machine/reason.ts";
 import type { Candidate } from "../machine/spec.ts";
 import type { Problem } from "../machine/validation.ts";
@@ -16,7 +17,15 @@ export interface TriedCandidate extends Candidate {
 /** What a limit allows and what was asked for, each in its own unit. */
 export interface Figures {
   readonly limit: string | number;
+  /** What of it is taken, where several share it. */
+  readonly used?: number;
   readonly asked: string | number;
+}
+
+/** A machine that a limit counts, as its account is told of it. */
+export interface CountedMachine extends Pick<MachineRow, "name" | "owner" | "expiresAt"> {
+  /** So far; null = unknown. */
+  readonly costMicroEur: number | null;
 }
 
 /** Why a use case did not do what it was asked. */
@@ -40,6 +49,8 @@ export interface Refusal {
   /** Of what a policy forbids: which, and how much there is, where that can be counted. */
   readonly policy?: string;
   readonly figures?: Figures;
+  /** Under a limit: the live machines of the caller's account, those that end first before the others. */
+  readonly machines?: readonly CountedMachine[];
   /** Under `capacity`: what was tried. */
   readonly candidates?: readonly TriedCandidate[];
 }

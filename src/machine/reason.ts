@@ -44,6 +44,7 @@ const REFUSAL_CODES = [
   "forbidden",
   "limit_lease",
   "limit_rate",
+  "limit_count",
   "spec_mismatch",
   "name_taken",
   "releasing",

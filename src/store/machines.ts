@@ -4,6 +4,7 @@ import { LIVE_MACHINE } from "./conditions.ts";
 import { eventIf } from "./events.ts";
 import { createMachineReads } from "./machine-reads.ts";
 import { createMachineObservations } from "./machine-observations.ts";
+import { BEYOND_COUNT, type CountLimits } from "./machine-limits.ts";
 import { machineRow } from "./machine-row.ts";
 import { parseFirst } from "./rows.ts";
 import { change, insertInto } from "./statements.ts";
@@ -31,6 +32,14 @@ export type NewMachine = Pick<
   | "keepOnFailureMs"
 >;
 
+/** What must hold at the insert besides. */
+interface Conditions {
+  /** The minted token that asks for it. */
+  readonly tokenId?: string | null;
+  /** Null = none: it is there, and is counted. */
+  readonly limits?: CountLimits | null;
+}
+
 /**
  * The `machines` table: here how rows come to be; beside it how they are read and seen, how leases change, how they end, and what
  * is to be worked on. A method that changes rows says what it is guarded by; a lost guard changes nothing.
@@ -41,14 +50,14 @@ export function createMachineStore(db: Db) {
     ...createMachineObservations(db),
 
     /**
-     * Holds the name and writes down the intent (I3). False when a live machine has it already, its owner gave it up, or the minted
-     * token that asks for it has been revoked since it was looked at.
+     * Holds the name and writes down the intent (I3, I6). False when a live machine has it already, its owner gave it up, the minted
+     * token that asks for it has been revoked since it was looked at, or there are as many machines as the limits allow.
      */
     async insert(
       row: NewMachine & Partial<Pick<MachineRow, "attachments">>,
       tryingUntil: number,
       requestId: string | null,
-      tokenId: string | null = null,
+      { tokenId = null, limits = null }: Conditions = {},
     ): Promise<boolean> {
       const insert = insertInto(
         "machines",
@@ -79,8 +88,8 @@ export function createMachineStore(db: Db) {
           tried_at: row.requestedAt,
         },
         {
-          unless: `${NAME_GIVEN_UP} UNION ALL ${TOKEN_REVOKED}`,
-          params: [tokenId],
+          unless: `${NAME_GIVEN_UP} UNION ALL ${TOKEN_REVOKED} UNION ALL ${BEYOND_COUNT}`,
+          params: [tokenId, limits?.account ?? null, limits?.installation ?? null],
           tail: "ON CONFLICT DO NOTHING RETURNING uid",
         },
       );

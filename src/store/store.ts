@@ -6,6 +6,7 @@ import { createLockStore, whileFenced } from "./lock.ts";
 import { createMachineEndings } from "./machine-endings.ts";
 import { createMachineInventory } from "./machine-inventory.ts";
 import { createMachineLeases } from "./machine-leases.ts";
+import { createMachineLimits } from "./machine-limits.ts";
 import { createMachineStore } from "./machines.ts";
 import { createMachineWork } from "./machine-work.ts";
 import { createReapFailureStore } from "./reap-failures.ts";
@@ -39,6 +40,8 @@ export function openStore(
     leases: createMachineLeases(guarded),
     /** What of them is to be worked on, and who does it when. */
     work: createMachineWork(guarded),
+    /** What there may be of them at most. */
+    limits: createMachineLimits(guarded),
     /** How they end. */
     endings: createMachineEndings(guarded),
     /** Rows held against the provider's inventory. */

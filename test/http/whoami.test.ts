@@ -13,6 +13,7 @@ const ANY = {
   name: "default",
   source: "built in",
   may: ["machines", "ssh_keys", "firewalls", "networks", "snapshots"],
+  machines: null,
   longest: "1d",
   server_types: null,
   regions: null,
@@ -46,7 +47,7 @@ describe("GET /v1/whoami", () => {
       kind: "token",
       owner: "tok.alice",
       account: "tok.alice",
-      policy: ANY,
+      policy: { ...ANY, machines: 99_999 },
       evidence: { by: "token", id: tokens[0]?.id },
     });
     expect(JSON.stringify(told)).not.toContain(secret);

@@ -88,6 +88,10 @@ const CALLS: Calls = {
     rename: writes(({ machines }) => machines.rename("active", "other")),
     list: reads(({ machines }) => machines.list({ owner: null, statuses: [], labels: [], page: 1, perPage: 9 })),
   },
+  limits: {
+    count: reads(({ limits }) => limits.count("tok.ci")),
+    ofAccount: reads(({ limits }) => limits.ofAccount("tok.ci")),
+  },
   leases: {
     renew: writes(({ leases }) => leases.renew("active", NOW, LATER, "request")),
     keep: writes(({ leases }) => leases.keep("active", NOW, LATER, "request")),

@@ -11,6 +11,26 @@ const problem = z
     field: z.string().optional(),
     rule: z.string().optional(),
     next: z.string().optional(),
+    policy: z.string().optional().meta({ description: "whose word it is" }),
+    figures: z
+      .object({
+        limit: z.union([z.string(), z.number()]),
+        used: z.number().optional(),
+        asked: z.union([z.string(), z.number()]),
+      })
+      .optional()
+      .meta({ description: "what the policy allows and what was asked for, in the configuration's units" }),
+    machines: z
+      .array(
+        z.object({
+          name: z.string(),
+          owner: z.string(),
+          expires_at: z.iso.datetime(),
+          cost_eur: z.number().nullable(),
+        }),
+      )
+      .optional()
+      .meta({ description: "those that a limit counts, of the caller's account" }),
     request_id: z.string(),
   })
   .meta({ id: "Problem", description: "RFC 9457 problem details; `code` is stable" });

@@ -1,4 +1,5 @@
-import type { Outcome, RefusalCode, Refusal } from "../../lifecycle/refusal.ts";
+import type { CountedMachine, Outcome, RefusalCode, Refusal } from "../../lifecycle/refusal.ts";
+import { toEur } from "../../machine/money.ts";
 import type { Checked } from "../../machine/validation.ts";
 import { candidateJson } from "./candidates.ts";
 
@@ -11,6 +12,7 @@ const STATUS = {
   // Not 429: the same call never succeeds, and clients repeat what is answered so.
   limit_lease: 403,
   limit_rate: 429,
+  limit_count: 429,
   not_found: 404,
   method_not_allowed: 405,
   too_large: 413,
@@ -43,6 +45,7 @@ const TITLE: Readonly<Record<ProblemCode, string>> = {
   unauthorized: "A valid token is needed",
   forbidden: "This caller may not do that",
   limit_lease: "The lease is longer than the policy allows",
+  limit_count: "There are as many machines as there may be",
   limit_rate: "Too many calls in too short a time",
   not_found: "There is no such thing",
   method_not_allowed: "This path does not take that method",
@@ -132,7 +135,8 @@ const IN_OUR_WORDS: Partial<Record<RefusalCode | NonNullable<Refusal["about"]>, 
 };
 
 function problemOf(refusal: Refusal): HttpProblem {
-  const { code, about, message, next, retryAfterSeconds, problem, rule, policy, figures, candidates } = refusal;
+  const { code, about, message, next, retryAfterSeconds, problem, rule, policy, figures, machines, candidates } =
+    refusal;
   return new HttpProblem(code, {
     detail: message,
     next,
@@ -140,9 +144,16 @@ function problemOf(refusal: Refusal): HttpProblem {
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...(rule === undefined ? {} : { rule }),
     ...problem,
-    more: { policy, figures, candidates: candidates?.map(candidateJson) },
+    more: { policy, figures, machines: machines?.map(countedJson), candidates: candidates?.map(candidateJson) },
   });
 }
+
+const countedJson = ({ name, owner, expiresAt, costMicroEur }: CountedMachine) => ({
+  name,
+  owner,
+  expires_at: new Date(expiresAt).toISOString(),
+  cost_eur: costMicroEur === null ? null : toEur(costMicroEur),
+});
 
 const DEFAULT_RETRY_SECONDS = 10;
 
