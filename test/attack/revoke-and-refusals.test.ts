@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { readDeployment, type Configuration } from "../../src/deployment.ts";
+import { blockOf } from "../../src/machine/ip-range.ts";
+import { createCallers } from "../auth/callers.ts";
+import { githubClaims } from "../auth/issuer.ts";
+import { BODY, createMayfly, LOCAL, machineIn, minutes, mintedIn, servers, type Mayfly } from "../mayfly.ts";
+import { KEY_A } from "../simulator/sample-keys.ts";
+
+/** Does something once, when a call of the account is about to need the provider. */
+function during(mayfly: Mayfly, account: string, act: () => Promise<unknown>): void {
+  let done = false;
+  mayfly.configure({
+    ACCOUNT_BRAKE: {
+      limit: async ({ key }: { key: string }) => {
+        if (key === account && !done) {
+          done = true;
+          await act();
+        }
+        return { success: true };
+      },
+    },
+  });
+}
+const mint = async (mayfly: Mayfly, owner: string, more: object = {}) =>
+  mintedIn(await mayfly.send("POST", "/v1/tokens", { owner, ...more }));
+
+describe("a token that is revoked while its call is under way", () => {
+  it.each([
+    ["ssh_keys", { name: "me", public_key: KEY_A }, "ssh_key"],
+    ["firewalls", { name: "wall", deny_all: true }, "firewall"],
+    ["networks", { name: "net", ip_range: "10.0.0.0/16", region: "fsn1" }, "network"],
+  ])("with destroy leaves its owner nothing: %s", async (plural, body) => {
+    const mayfly = createMayfly();
+    const { id, secret } = await mint(mayfly, "ann");
+    during(mayfly, "tok.ann", () => mayfly.send("DELETE", `/v1/tokens/${id}?destroy=true`));
+    const answer = await mayfly.send("POST", `/v1/${plural}`, body, secret);
+    await minutes(mayfly, 3);
+    const { body: listed } = await mayfly.send("GET", `/v1/${plural}?owner=tok.ann`);
+    expect([answer.status, listed]).toMatchObject([expect.any(Number), { [plural]: [] }]);
+    expect(answer.status).not.toBe(201);
+  });
+
+  it("makes nothing: a resumed create neither", async () => {
+    const mayfly = createMayfly(LOCAL);
+    const { id, secret } = await mint(mayfly, "ann");
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", drop: "before" });
+    expect((await mayfly.send("PUT", "/v1/machines/box", BODY, secret)).status).toBe(503);
+    expect(servers(mayfly)).toEqual([]);
+    during(mayfly, "tok.ann", () => mayfly.send("DELETE", `/v1/tokens/${id}`));
+    await mayfly.send("PUT", "/v1/machines/box", BODY, secret);
+    expect(servers(mayfly)).toEqual([]);
+  });
+
+  it("moves no end", async () => {
+    const mayfly = createMayfly();
+    const { id, secret } = await mint(mayfly, "ann");
+    const box = machineIn(await mayfly.send("PUT", "/v1/machines/box", BODY, secret));
+    during(mayfly, "tok.ann", () => mayfly.send("DELETE", `/v1/tokens/${id}`));
+    await mayfly.send("POST", "/v1/machines/box/renew", { ttl: "20h" }, secret);
+    const now = machineIn(await mayfly.send("GET", "/v1/machines/box?owner=tok.ann"));
+    expect(now.expires_at).toBe(box.expires_at);
+  });
+});
+
+describe("what a refusal tells", () => {
+  it("of the profiles only those that the policy lets its callers name", async () => {
+    const mayfly = createMayfly(
+      {},
+      {
+        policies: [{ name: "default", profiles: ["small*"] }],
+        profiles: { small: BODY, "payroll-prod": BODY },
+      },
+    );
+    const answer = await mayfly.send("PUT", "/v1/machines/box", { profile: "small-2" });
+    expect(answer.text).not.toContain("payroll");
+  });
+
+  it("a stranger whose ids no policy means cannot find out by trying what a policy wants", async () => {
+    const configuration: Configuration = {
+      policies: [
+        { name: "one", issuer: "github", claims: { repository_id: "1" } },
+        { name: "deploy", issuer: "github", claims: { repository_id: "2", environment: "prod-eu-7" } },
+      ],
+    };
+    const callers = await createCallers({ configuration });
+    const toldFor = async (environment: string) => {
+      const { body } = await callers.ask(githubClaims({ repository_id: "666", environment }));
+      return z.object({ policy: z.string() }).parse(body).policy;
+    };
+    expect(await toldFor("prod-eu-7")).toBe(await toldFor("prod-eu-8"));
+  });
+});
+
+describe("a configuration", () => {
+  const read = (text: string) => () => readDeployment(JSON.parse(text), false);
+  it.each([
+    ["claims", '{"policies":[{"name":"a","issuer":"github","claims":{"repository_id":"74","__proto__":"x"}}]}'],
+    ["policy", '{"policies":[{"name":"a","__proto__":{"needs_firewall":true}}]}'],
+    ["profiles", '{"profiles":{"__proto__":{"server_type":"cx23"}}}'],
+    ["profile", '{"profiles":{"a":{"server_type":"cx23","__proto__":{"x":"cx23"}}}}'],
+    ["labels", '{"profiles":{"a":{"labels":{"__proto__":"x"}}}}'],
+    ["whole", '{"__proto__":[]}'],
+    ["issuer", '{"issuers":[{"name":"a","url":"https://a.example","kind":"gitlab","__proto__":{}}]}'],
+  ])("with a key that would be dropped is refused: %s", (_, text) => {
+    expect(read(text)).toThrow();
+  });
+});
+
+describe("an address", () => {
+  it("that is IPv4 in IPv6's form is counted by itself", () => {
+    expect(blockOf("::ffff:192.0.2.1")).not.toBe(blockOf("::ffff:198.51.100.7"));
+  });
+  it("is counted the same however it is written", () => {
+    expect(blockOf("2001:DB8:0:7::1")).toBe(blockOf("2001:db8:0:7::2"));
+    expect(blockOf("2001:0db8:0000:0007:0::1")).toBe(blockOf("2001:db8:0:7::2"));
+  });
+});
+
