@@ -1,5 +1,5 @@
 import type { Policy } from "../auth/policy.ts";
-import type { Principal } from "../auth/principal.ts";
+import { tokenIdOf, type Principal } from "../auth/principal.ts";
 import { isLive, type MachineRow } from "../machine/machine.ts";
 import { checkName, providerName } from "../machine/name.ts";
 import type { NewMachine } from "../store/machines.ts";
@@ -71,10 +71,11 @@ type Sited = Plan & { readonly candidates: Candidates };
 
 async function planOf(
   context: RequestContext,
-  { owner, account, policy, evidence }: Principal,
+  principal: Principal,
   name: string,
   said: MachineOrder,
 ): Promise<Outcome<Plan>> {
+  const { owner, account, policy } = principal;
   const named = checkName(name);
   if (!named.ok) return breaksRule(named.problem);
   const allowed = mayCreate(context, policy, said);
@@ -82,7 +83,7 @@ async function planOf(
   const installation = await claimInstallation(context);
   if (!installation.ok) return installation;
   const [credential, specSha256] = [await context.credential(), await specHash(said)];
-  const tokenId = evidence.by === "token" ? evidence.id : null;
+  const tokenId = tokenIdOf(principal);
   return done({ ...allowed.value, owner, account, policy, tokenId, name, credential, specSha256 });
 }
 
@@ -129,7 +130,7 @@ async function rowOf(context: RequestContext, plan: Sited, now: number): Promise
 /** Writes down the row and makes its machine; null where none may be written by now. */
 function begin(context: RequestContext, row: NewMachine, plan: Sited): Promise<Outcome<Created> | null> {
   const { store, requestId } = context;
-  const claim = claimAt(row.requestedAt, false);
+  const claim = claimAt(row.requestedAt, false, plan.tokenId);
   const [until = row.requestedAt] = claim.untils;
   return tryingMachine(context, row.uid, claim, async () =>
     (await store.machines.insert(row, until, requestId, plan.tokenId)) ? attempt(context, row, plan, claim) : null,
@@ -153,13 +154,15 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   const lent = await checkImage(context, plan.request);
   if (!lent.ok) return lent;
   const wanted = { ...plan, candidates: choice.value };
-  const claim = claimAt(now, true);
+  const claim = claimAt(now, true, plan.tokenId);
   const [until = now] = claim.untils;
   // The try goes out under the credential of now, whatever the one before did, and with what its profile says now.
   const { credential, keepOnFailureMs, request } = plan;
   const retried = { ...row, credential, keepOnFailureMs, labels: request.labels };
   return tryingMachine(context, row.uid, claim, async () =>
-    (await context.store.work.claimTry(row.uid, now, until)) ? attempt(context, retried, wanted, claim) : known(row),
+    (await context.store.work.claimTry(row.uid, now, until, plan.tokenId))
+      ? attempt(context, retried, wanted, claim)
+      : known(row),
   );
 }
 
