@@ -12,7 +12,7 @@ import { GOING, makeResource, tryingResource, type CreatedResource } from "./mak
 import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
 import { resourcesOf } from "./resources.ts";
 import { checkResourceRights, longestOf } from "./rights.ts";
-import { claimAt } from "./trying.ts";
+import { claimAt, claimLeftMs } from "./trying.ts";
 
 /** What a caller asks for: a firewall, a network or a key, under its own name for it. */
 export interface ResourceOrder {
@@ -119,17 +119,19 @@ async function repeat(
   row: ResourceRow,
   wanted: WantedResource,
 ): Promise<Outcome<CreatedResource>> {
-  const { store } = context;
+  const { store, rules } = context;
   const now = context.now();
   if (row.phase === "deleting" || row.deleteRequestedAt !== null) return refused(GOING);
   if (specText(row.spec) !== specText(wanted.spec)) return refused(specMismatch(row.name));
-  let current: ResourceRow | null = row;
-  if (row.expiresAt <= now && wanted.ttlMs !== null) current = await store.resources.renew(row.uid, now + wanted.ttlMs);
-  if (current === null) return refused(GOING);
-  const known = current;
-  if (row.phase !== "requested") return done({ row: known, isNew: false });
-  const paced = await context.withinRate();
+  const isToMake = row.phase === "requested" && claimLeftMs(row, now) === 0;
+  if (isToMake && !rules.creates) return refused(CREATES_OFF);
+  // Before the lease, so that one that is refused has changed nothing.
+  const paced = isToMake ? await context.withinRate() : done(undefined);
   if (!paced.ok) return paced;
+  const isOver = row.expiresAt <= now && wanted.ttlMs !== null;
+  const known = isOver ? await store.resources.renew(row.uid, now + wanted.ttlMs) : row;
+  if (known === null) return refused(GOING);
+  if (!isToMake) return done({ row: known, isNew: false });
   const claim = claimAt(now, true, wanted.tokenId);
   const [until = now] = claim.untils;
   return tryingResource(context, row.uid, claim, async () =>
