@@ -26,35 +26,6 @@ describe("evidence", () => {
   });
 });
 
-describe("a call over the rate that says that it changed nothing has changed nothing", () => {
-  it("where it asks again for a key whose making was cut off and whose lease has ended", async () => {
-    const mayfly = createMayfly(LOCAL);
-    const ann = await mayfly.tokenOf("ann");
-    const key = { name: "me", public_key: KEY_A, ttl: "60s" };
-    mayfly.simulator.fault({ method: "POST", path: "^/v1/ssh_keys$", drop: "before" });
-    expect((await mayfly.send("POST", "/v1/ssh_keys", key, ann)).status).toBe(503);
-    mayfly.advance(2 * MINUTE);
-    mayfly.configure({ ACCOUNT_BRAKE: brakeOn(mayfly.now, 0) });
-    const before = await everything();
-    const refused = await mayfly.send("POST", "/v1/ssh_keys", key, ann);
-    expect([refused.status, await everything()]).toEqual([429, before]);
-  });
-
-  it("where it takes a firewall off that is to be deleted, under a policy that needs one", async () => {
-    const mayfly = createMayfly({}, { policies: [{ name: "default", needs_firewall: true }] });
-    const ann = await mayfly.tokenOf("ann");
-    for (const name of ["web", "ssh"]) await mayfly.send("POST", "/v1/firewalls", { name, ...RULES }, ann);
-    await mayfly.send("PUT", "/v1/machines/box", { ...BODY, firewalls: ["web", "ssh"] }, ann);
-    mayfly.advance(MINUTE);
-    await mayfly.tick();
-    expect((await mayfly.send("DELETE", "/v1/firewalls/web", undefined, ann)).status).toBe(202);
-    mayfly.configure({ ACCOUNT_BRAKE: brakeOn(mayfly.now, 0) });
-    const uses = await count(mayfly, "resource_uses");
-    const refused = await mayfly.send("POST", "/v1/firewalls/web/remove_from_resources", { machines: ["box"] }, ann);
-    expect([refused.status, await count(mayfly, "resource_uses")]).toEqual([429, uses]);
-  });
-});
-
 describe("what a caller who may make nothing writes into D1", () => {
   it("is bounded by a brake: names that it gives up", async () => {
     const mayfly = createMayfly({}, { policies: [{ name: "nothing", may: [] }] });

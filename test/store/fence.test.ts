@@ -171,6 +171,7 @@ const CALLS: Calls = {
         await put("resource_uses", { resourceUid: "other", machineUid: "active" });
       },
     ),
+    restoreUses: writes(({ resources }) => resources.restoreUses("firewall", ["active"])),
     users: reads(({ resources }) => resources.users(["used"])),
     fail: writes(({ resources }) => resources.fail("wanted", "capacity", NOW)),
     requestDelete: writes(({ resources }) => resources.requestDelete(["firewall"], NOW)),
