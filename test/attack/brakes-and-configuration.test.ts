@@ -26,27 +26,6 @@ describe("evidence", () => {
   });
 });
 
-describe("what a caller who may make nothing writes into D1", () => {
-  it("is bounded by a brake: names that it gives up", async () => {
-    const mayfly = createMayfly({}, { policies: [{ name: "nothing", may: [] }] });
-    const ann = await mayfly.tokenOf("ann", { policy: "nothing" });
-    mayfly.configure({ ACCOUNT_BRAKE: brakeOn(mayfly.now, 5), ADDRESS_BRAKE: brakeOn(mayfly.now, 5) });
-    mayfly.callFrom("203.0.113.7");
-    for (let i = 0; i < 30; i++) await mayfly.send("DELETE", `/v1/machines/n${i}?tombstone=1d`, undefined, ann);
-    expect(await count(mayfly, "tombstones")).toBeLessThan(30);
-  });
-  it("is bounded by a brake: a machine that is kept again and again", async () => {
-    const mayfly = createMayfly();
-    const ann = await mayfly.tokenOf("ann");
-    await mayfly.send("PUT", "/v1/machines/box", { ...BODY, keep_on_failure: "1h" }, ann);
-    mayfly.configure({ ACCOUNT_BRAKE: brakeOn(mayfly.now, 5), ADDRESS_BRAKE: brakeOn(mayfly.now, 5) });
-    mayfly.callFrom("203.0.113.7");
-    const before = (await count(mayfly, "events")) ?? 0;
-    for (let i = 0; i < 30; i++) await mayfly.send("DELETE", "/v1/machines/box?outcome=failure", undefined, ann);
-    expect((await count(mayfly, "events")) ?? 0).toBeLessThan(before + 30);
-  });
-});
-
 describe("a configuration that says undefined", () => {
   const entry = { name: "a", issuer: "github", claims: { repository_id: "74" } };
   it.each([
