@@ -70,6 +70,10 @@ export function accountOf(owner: string): string {
   return isRun ? parts.slice(0, -1).join(".") : owner;
 }
 
+/** The id of the minted token that a caller has shown; null of any other. */
+export const tokenIdOf = ({ evidence }: Pick<Principal, "evidence">): string | null =>
+  evidence.by === "token" ? evidence.id : null;
+
 /** The bearer token of an `Authorization` header (RFC 6750), or null when there is none that could be one. */
 export function bearerToken(header: string | undefined): string | null {
   const token = /^Bearer +([A-Za-z0-9\-._~+/]{1,8192}=*)$/i.exec(header ?? "")?.[1];

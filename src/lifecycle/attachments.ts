@@ -8,7 +8,7 @@ import type { Context, RequestContext } from "./context.ts";
 import { done, refused, type Outcome, type Refusal } from "./refusal.ts";
 import { ensureResource, newResource } from "./create-resource.ts";
 import type { CreatedResource } from "./make-resource.ts";
-import { claimLeftMs } from "./trying.ts";
+import { claimLeftMs, type Claim } from "./trying.ts";
 
 export type AttachedIds = Pick<MachineSpec, "sshKeyIds" | "networkIds" | "firewallIds">;
 
@@ -34,18 +34,18 @@ export async function checkAttachments(
   return missing ? refused(notThere(missing)) : done(undefined);
 }
 
-/** Makes what is to be made with a machine, and notes what the machine uses, which keeps it from being deleted. */
+/** Makes under its claim what is to be made with a machine, and notes what the machine uses, which keeps it from being deleted. */
 export async function attach(
   context: RequestContext,
   machine: NewMachine,
   attachments: readonly Attachment[],
-  resumed: boolean,
+  claim: Claim,
 ): Promise<Outcome<AttachedIds>> {
   const { resources } = context.store;
   const known = await resources.named(machine.owner, attachments.filter(isNamed).map(textOf));
   const rows: Attached[] = [];
   for (const [index, one] of attachments.entries()) {
-    const found = one.by === "ref" ? foundIn(known, one) : await made(context, machine, { ...one, index }, resumed);
+    const found = one.by === "ref" ? foundIn(known, one) : await made(context, machine, { ...one, index }, claim);
     if (!found.ok) return found;
     // Another call is making it, and a machine without its firewall is none that anybody asked for.
     const { providerId } = found.value;
@@ -66,9 +66,9 @@ async function made(
   context: RequestContext,
   { owner, uid }: NewMachine,
   { spec, index }: { readonly spec: ResourceSpec; readonly index: number },
-  resumed: boolean,
+  { resumed, tokenId }: Claim,
 ): Promise<Outcome<ResourceRow>> {
-  const wanted = { owner, name: madeWithName(uid, index), spec, ttlMs: null, machineUid: uid };
+  const wanted = { owner, name: madeWithName(uid, index), spec, ttlMs: null, machineUid: uid, tokenId };
   if (!resumed) return rowIn(await newResource(context, wanted));
   const again = await ensureResource(context, wanted);
   if (again.ok || again.refusal.code !== "spec_mismatch") return rowIn(again);

@@ -53,7 +53,7 @@ async function tryAll(
   wanted: Wanted,
   claim: Claim,
 ): Promise<Outcome<Created>> {
-  const attached = await attach(context, row, wanted.attachments, claim.resumed);
+  const attached = await attach(context, row, wanted.attachments, claim);
   if (!attached.ok) {
     await giveUp(context, { row, claim }, attached.refusal, !claim.resumed);
     return attached;

@@ -1,4 +1,4 @@
-import type { Principal } from "../auth/principal.ts";
+import { tokenIdOf, type Principal } from "../auth/principal.ts";
 import { checkLife } from "../machine/lease.ts";
 import { checkName, providerName } from "../machine/name.ts";
 import { isLiveResource, type ResourceKind, type ResourceRow, type ResourceSpec } from "../machine/resource.ts";
@@ -12,7 +12,7 @@ import { GOING, makeResource, tryingResource, type CreatedResource } from "./mak
 import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
 import { resourcesOf } from "./resources.ts";
 import { checkResourceRights, longestOf } from "./rights.ts";
-import { claimAt } from "./trying.ts";
+import { claimAt, claimLeftMs } from "./trying.ts";
 
 /** What a caller asks for: a firewall, a network or a key, under its own name for it. */
 export interface ResourceOrder {
@@ -30,9 +30,10 @@ export interface ResourceOrder {
  */
 export async function createResource(
   context: RequestContext,
-  { owner, policy }: Principal,
+  principal: Principal,
   { name, spec, ttl }: ResourceOrder,
 ): Promise<Outcome<CreatedResource>> {
+  const { owner, policy } = principal;
   const { maxAgeMs, defaultTtlMs } = context.rules;
   const named = checkName(name);
   if (!named.ok) return breaksRule(named.problem);
@@ -45,7 +46,14 @@ export async function createResource(
   if (!offered.ok) return offered;
   const installation = await claimInstallation(context);
   if (!installation.ok) return installation;
-  return ensureResource(context, { owner, name, spec, ttlMs: life.value, machineUid: null });
+  return ensureResource(context, {
+    owner,
+    name,
+    spec,
+    ttlMs: life.value,
+    machineUid: null,
+    tokenId: tokenIdOf(principal),
+  });
 }
 
 /** One to be made, for itself or with a machine. */
@@ -56,6 +64,8 @@ export interface WantedResource {
   /** Length of its own lease; null for one that is made with a machine and goes when that goes. */
   readonly ttlMs: number | null;
   readonly machineUid: string | null;
+  /** Of the minted token that asks for it, null where none does; revoked meanwhile, it makes nothing. */
+  readonly tokenId: string | null;
 }
 
 /** The one of that name, made where there is none. */
@@ -81,7 +91,7 @@ export async function ensureResource(
 /** The same of one whose name is known to be new. */
 export async function newResource(context: RequestContext, wanted: WantedResource): Promise<Outcome<CreatedResource>> {
   const { store, provider, now } = context;
-  const { owner, name, spec, ttlMs, machineUid } = wanted;
+  const { owner, name, spec, ttlMs, machineUid, tokenId } = wanted;
   const [installation] = context.rules.installations;
   if (resourcesOf(context.capabilities, spec.kind) === undefined) return refused(notOffered(spec.kind));
   const row: NewResource = {
@@ -95,10 +105,12 @@ export async function newResource(context: RequestContext, wanted: WantedResourc
     requestedAt: now(),
     expiresAt: now() + (ttlMs ?? 0),
   };
-  const claim = claimAt(row.requestedAt, false);
+  const claim = claimAt(row.requestedAt, false, tokenId);
   const [until = row.requestedAt] = claim.untils;
   return tryingResource(context, row.uid, claim, async () =>
-    (await store.resources.insert(row, until, machineUid)) ? makeResource(context, row, claim) : refused(GOING),
+    (await store.resources.insert(row, until, machineUid, tokenId))
+      ? makeResource(context, row, claim)
+      : refused(GOING),
   );
 }
 
@@ -107,21 +119,23 @@ async function repeat(
   row: ResourceRow,
   wanted: WantedResource,
 ): Promise<Outcome<CreatedResource>> {
-  const { store } = context;
+  const { store, rules } = context;
   const now = context.now();
   if (row.phase === "deleting" || row.deleteRequestedAt !== null) return refused(GOING);
   if (specText(row.spec) !== specText(wanted.spec)) return refused(specMismatch(row.name));
-  let current: ResourceRow | null = row;
-  if (row.expiresAt <= now && wanted.ttlMs !== null) current = await store.resources.renew(row.uid, now + wanted.ttlMs);
-  if (current === null) return refused(GOING);
-  const known = current;
-  if (row.phase !== "requested") return done({ row: known, isNew: false });
-  const paced = await context.withinRate();
+  const isToMake = row.phase === "requested" && claimLeftMs(row, now) === 0;
+  if (isToMake && !rules.creates) return refused(CREATES_OFF);
+  // Before the lease, so that one that is refused has changed nothing.
+  const paced = isToMake ? await context.withinRate() : done(undefined);
   if (!paced.ok) return paced;
-  const claim = claimAt(now, true);
+  const isOver = row.expiresAt <= now && wanted.ttlMs !== null;
+  const known = isOver ? await store.resources.renew(row.uid, now + wanted.ttlMs) : row;
+  if (known === null) return refused(GOING);
+  if (!isToMake) return done({ row: known, isNew: false });
+  const claim = claimAt(now, true, wanted.tokenId);
   const [until = now] = claim.untils;
   return tryingResource(context, row.uid, claim, async () =>
-    (await store.resources.claimTry(row.uid, now, until))
+    (await store.resources.claimTry(row.uid, now, until, wanted.tokenId))
       ? makeResource(context, known, claim)
       : done({ row: known, isNew: false }),
   );

@@ -1,5 +1,5 @@
 import type { Policy } from "../auth/policy.ts";
-import type { Principal } from "../auth/principal.ts";
+import { tokenIdOf, type Principal } from "../auth/principal.ts";
 import { isLive, type MachineRow } from "../machine/machine.ts";
 import { checkName, providerName } from "../machine/name.ts";
 import type { CountLimits } from "../store/machine-limits.ts";
@@ -76,10 +76,11 @@ type Sited = Plan & { readonly candidates: Candidates };
 
 async function planOf(
   context: RequestContext,
-  { kind, owner, account, policy, evidence }: Principal,
+  principal: Principal,
   name: string,
   said: MachineOrder,
 ): Promise<Outcome<Plan>> {
+  const { owner, account, policy } = principal;
   const named = checkName(name);
   if (!named.ok) return breaksRule(named.problem);
   const allowed = mayCreate(context, policy, said);
@@ -87,8 +88,7 @@ async function planOf(
   const installation = await claimInstallation(context);
   if (!installation.ok) return installation;
   const [credential, specSha256] = [await context.credential(), await specHash(said)];
-  const tokenId = evidence.by === "token" ? evidence.id : null;
-  const limits = countLimitsOf({ kind, policy }, context.rules);
+  const [tokenId, limits] = [tokenIdOf(principal), countLimitsOf(principal, context.rules)];
   return done({ ...allowed.value, owner, account, policy, tokenId, limits, name, credential, specSha256 });
 }
 
@@ -135,7 +135,7 @@ async function rowOf(context: RequestContext, plan: Sited, now: number): Promise
 /** Writes down the row and makes its machine; null where none may be written by now. */
 function begin(context: RequestContext, row: NewMachine, plan: Sited): Promise<Outcome<Created> | null> {
   const { store, requestId } = context;
-  const claim = claimAt(row.requestedAt, false);
+  const claim = claimAt(row.requestedAt, false, plan.tokenId);
   const [until = row.requestedAt] = claim.untils;
   return tryingMachine(context, row.uid, claim, async () =>
     (await store.machines.insert(row, until, requestId, plan)) ? attempt(context, row, plan, claim) : null,
@@ -148,6 +148,7 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   // A row that was lost and found again does not know what was asked for.
   if (row.specSha256 !== "" && row.specSha256 !== plan.specSha256) return refused(specMismatch(row.name));
   if (row.phase !== "requested" || claimLeftMs(row, now) > 0) return known(row);
+  if (!context.rules.creates) return refused(CREATES_OFF);
   // It was begun when the policy allowed more: what was made then lives, and what is made now goes by what holds now.
   const tooLong = checkLength(plan.policy, "ttl", row.expiresAt - row.requestedAt);
   if (tooLong !== null) return tooLong;
@@ -159,13 +160,15 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   const lent = await checkImage(context, plan.request);
   if (!lent.ok) return lent;
   const wanted = { ...plan, candidates: choice.value };
-  const claim = claimAt(now, true);
+  const claim = claimAt(now, true, plan.tokenId);
   const [until = now] = claim.untils;
   // The try goes out under the credential of now, whatever the one before did, and with what its profile says now.
   const { credential, keepOnFailureMs, request } = plan;
   const retried = { ...row, credential, keepOnFailureMs, labels: request.labels };
   return tryingMachine(context, row.uid, claim, async () =>
-    (await context.store.work.claimTry(row.uid, now, until)) ? attempt(context, retried, wanted, claim) : known(row),
+    (await context.store.work.claimTry(row.uid, now, until, plan.tokenId))
+      ? attempt(context, retried, wanted, claim)
+      : known(row),
   );
 }
 

@@ -39,6 +39,8 @@ interface Postponed {
  */
 export async function deleteResource(context: RequestContext, row: ResourceRow): Promise<ResourceRow> {
   const { resources } = context.store;
+  // Its word stands, and the sweep goes by it: over the rate there is nothing to write down once more.
+  if (row.deleteRequestedAt !== null && !(await context.withinRate()).ok) return row;
   const marked = await resources.requestDelete([row.uid], context.now());
   const isTrying = marked.some(({ phase, nextTryAt }) => phase === "requested" && (nextTryAt ?? 0) > context.now());
   if (!isTrying && (await context.withinRate()).ok)

@@ -16,6 +16,9 @@ import { done, IDENTITY_MISMATCH, refusalOf, refused, type Outcome, type Refusal
 export async function destroyMachine(context: RequestContext, row: MachineRow): Promise<Outcome<MachineRow>> {
   const { store, now } = context;
   const current = async (known: MachineRow) => done((await store.machines.byUid(row.uid)) ?? known);
+  // Its word stands, and the sweep goes by it: over the rate there is nothing to write down once more.
+  const isAsked = isLive(row) && row.destroyRequestedAt !== null;
+  if (isAsked && !(await context.withinRate()).ok) return done(row);
   const marked = await store.endings.requestDestroy(row.uid, now(), context.requestId);
   if (marked === null) {
     await store.endings.forbidReturn(row.uid, now());

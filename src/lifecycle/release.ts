@@ -1,9 +1,10 @@
 import type { Principal } from "../auth/principal.ts";
 import { parseDuration } from "../machine/duration.ts";
-import type { MachineRow } from "../machine/machine.ts";
+import { isLive, type MachineRow } from "../machine/machine.ts";
 import type { Ref } from "../machine/name.ts";
-import type { Context, RequestContext } from "./context.ts";
+import type { RequestContext } from "./context.ts";
 import { destroyMachine } from "./destroy.ts";
+import { findMachine } from "./find.ts";
 import { breaksRule, done, type Outcome } from "./refusal.ts";
 import { keepOnFailure } from "./renew.ts";
 
@@ -12,21 +13,38 @@ const LONGEST_TOMBSTONE_MS = 86_400_000;
 /**
  * Forbids a name for as long as `tombstone` says (`10m`), whether or not a machine has it. To be called before the look at the
  * machine: a create that comes in between is then forbidden, or is seen by that look.
+ *
+ * By itself that ends nothing, so it counts for the account's rate. Over it `limit_rate`, and nothing is written, save where the same
+ * call, which says whether the job has failed, ends a machine of that name: how often that happens, creates bound.
  */
 export async function forbidName(
-  { store, now }: Pick<Context, "store" | "now">,
-  { owner }: Principal,
+  context: RequestContext,
+  principal: Principal,
   ref: Ref,
-  tombstone: string,
+  { tombstone, hasFailed }: { readonly tombstone: string; readonly hasFailed: boolean },
 ): Promise<Outcome<void>> {
   const length = parseDuration(tombstone) ?? 0;
-  const askedAt = now();
   if (length <= 0 || length > LONGEST_TOMBSTONE_MS)
     return breaksRule({ field: "tombstone", rule: "must be longer than 0s and at most 1d" });
   if (ref.by !== "name")
     return breaksRule({ field: "tombstone", rule: "goes with a name; an id is never created again" });
-  await store.tombstones.set(owner, ref.name, askedAt + length, askedAt);
+  const paced = await context.withinRate();
+  if (!paced.ok && !(await isAboutToEnd(context, principal, ref, hasFailed))) return paced;
+  const now = context.now();
+  await context.store.tombstones.set(principal.owner, ref.name, now + length, now);
   return done(undefined);
+}
+
+/** Whether a machine has a name that its owner's word is about to end, for the first time. */
+async function isAboutToEnd(
+  context: RequestContext,
+  principal: Principal,
+  ref: Ref,
+  hasFailed: boolean,
+): Promise<boolean> {
+  const row = await findMachine(context, principal, ref);
+  if (row === null || !isLive(row) || row.destroyRequestedAt !== null) return false;
+  return !hasFailed || row.keepOnFailureMs === null;
 }
 
 /** What a machine has come to whose owner is done with it. */

@@ -35,11 +35,12 @@ export async function renewMachine(
     return done(renewed);
   }
   const current = await context.store.machines.byUid(row.uid);
-  const isAlive =
-    current !== null && (current.phase === "requested" || current.phase === "active") && current.expiresAt > now;
   // It lives at least that long already: what was asked for is so.
-  return isAlive ? done(current) : refused(EXPIRED);
+  return current !== null && livesOn(current, now) ? done(current) : refused(EXPIRED);
 }
+
+const livesOn = ({ phase, expiresAt }: MachineRow, now: number): boolean =>
+  (phase === "requested" || phase === "active") && expiresAt > now;
 
 /** Until when a policy lets a machine live, counted from when it was asked for; unix milliseconds. */
 const allowedUntil = ({ longestMs }: Policy, { requestedAt }: MachineRow): number =>
@@ -76,9 +77,13 @@ const EXPIRED: Refusal = {
   next: "Create a machine anew.",
 };
 
+/** Over the rate an end that would move later by less than this stays, so that the same word again and again is not written each time. */
+const LEAST_MOVE_MS = 60_000;
+
 /**
- * Keeps a machine after its job failed, for as long as it was asked with, counted from now and within `max_until`. Null when
- * there is nothing to keep: it was not asked for, or the machine is at its end.
+ * Keeps a machine after its job failed, for as long as it was asked with, counted from now and within `max_until`; over the account's
+ * rate to a minute. Nothing changes where it is kept until then already. Null when there is nothing to keep: it was not asked for, or
+ * the machine is at its end.
  */
 export async function keepOnFailure(
   context: RequestContext,
@@ -90,9 +95,12 @@ export async function keepOnFailure(
   const until = Math.min(now + row.keepOnFailureMs, mostUntil(policy, row));
   // Under a policy that has been narrowed since it may have lived its time.
   if (until <= now) return null;
+  const isPaced = (await context.withinRate()).ok;
+  const moveMs = until - row.expiresAt;
+  if (livesOn(row, now) && moveMs >= 0 && moveMs < (isPaced ? 1 : LEAST_MOVE_MS)) return row;
   const kept = await context.store.leases.keep(row.uid, now, until, context.requestId);
   // Over the rate its label is left to the sweep: whoever is done with a machine is never refused.
-  if (kept && (await context.withinRate()).ok) await tellLabel(context, kept);
+  if (kept && isPaced) await tellLabel(context, kept);
   return kept;
 }
 

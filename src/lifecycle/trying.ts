@@ -23,10 +23,16 @@ export interface Claim {
   readonly resumed: boolean;
   /** Until when it was claimed, each time that it was; unix milliseconds. A row that says any of these is this call's. */
   readonly untils: number[];
+  /** The minted token that it is made with, null where it is none: revoked meanwhile, nothing more is begun with it. */
+  readonly tokenId: string | null;
 }
 
 /** A claim that begins at `now`, to be written down by whoever asks for it. */
-export const claimAt = (now: number, resumed: boolean): Claim => ({ resumed, untils: [now + TRY_MS] });
+export const claimAt = (now: number, resumed: boolean, tokenId: string | null): Claim => ({
+  resumed,
+  untils: [now + TRY_MS],
+  tokenId,
+});
 
 /** Lengthens a claim; answers until when. */
 export function reclaim({ untils }: Claim, now: number): number {

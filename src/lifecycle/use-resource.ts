@@ -110,6 +110,9 @@ export async function removeFirewall(
   machines: readonly MachineRow[],
 ): Promise<Outcome<Progress>> {
   const { resources, work } = context.store;
+  // Here already, as in using it: one that is refused has released nothing.
+  const paced = await context.withinRate();
+  if (!paced.ok) return paced;
   const uids = machines.map(({ uid }) => uid);
   const last = (isLast: (machine: MachineRow) => boolean): Refused | null => {
     const index = policy.needsFirewall ? machines.findIndex(isLast) : -1;
@@ -128,7 +131,7 @@ export async function removeFirewall(
   });
   if (result.ok && result.value === "done") await resources.release(row.uid, uids);
   // What is on them still, as far as is known, is to be kept.
-  if (!result.ok) for (const uid of noted.released) await resources.use(uid, [row.uid]);
+  if (!result.ok) await resources.restoreUses(row.uid, noted.released);
   return result;
 }
 

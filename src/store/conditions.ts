@@ -13,6 +13,10 @@ export const FREE = "(next_try_at IS NULL OR next_try_at <= ?1 OR next_try_at > 
 export const ENDED_FOR_ABSENCE =
   "phase IN ('destroyed', 'failed') AND reason IN ('lost', 'never_seen', 'gone') AND destroy_requested_at IS NULL";
 
+/** Finds the minted token of an id where it has been revoked; `id` is how a statement names that parameter. */
+export const revoked = (id: `?${number | ""}`): string =>
+  `SELECT 1 FROM tokens WHERE tokens.id = ${id} AND revoked_at IS NOT NULL`;
+
 /** Rows with something under way. As the index `machines_unsettled` has it. */
 export const UNSETTLED = `(phase IN ('requested', 'destroying')
   OR (phase = 'active' AND (status = 'creating' OR label_expires_at IS NOT expires_at OR attachments IS NOT NULL)))`;

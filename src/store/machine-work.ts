@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
-import { FREE, LABEL_BEHIND, LIVE_MACHINE, UNSETTLED } from "./conditions.ts";
+import { FREE, LABEL_BEHIND, LIVE_MACHINE, revoked, UNSETTLED } from "./conditions.ts";
 import { machineRow } from "./machine-row.ts";
 import { parseFirst, parseRows } from "./rows.ts";
 import { change, query } from "./statements.ts";
@@ -97,18 +97,22 @@ export function createMachineWork(db: Db) {
       return parseFirst(z.object({ behind: z.int() }), rows)?.behind ?? 0;
     },
 
-    /** Takes the one right to try the create of a row whose last try ended or was given up. */
-    async claimTry(uid: string, now: number, tryingUntil: number): Promise<boolean> {
+    /**
+     * Takes the one right to try the create of a row whose last try ended or was given up. Guarded by the minted token that asks for it,
+     * where one does, not having been revoked since it was looked at.
+     */
+    async claimTry(uid: string, now: number, tryingUntil: number, tokenId: string | null): Promise<boolean> {
       const claimed = await db.write(
         change(
           {
             head: "UPDATE machines SET next_try_at = ?2, tried_at = ?1, missing_since = NULL",
-            where: `uid = ?3 AND phase = 'requested' AND ${FREE}`,
+            where: `uid = ?3 AND phase = 'requested' AND ${FREE} AND NOT EXISTS (${revoked("?4")})`,
             tail: "RETURNING uid",
           },
           now,
           tryingUntil,
           uid,
+          tokenId,
         ),
       );
       return claimed.length > 0;

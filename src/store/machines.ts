@@ -1,6 +1,6 @@
 import type { Attachments, MachineRow } from "../machine/machine.ts";
 import type { Candidate } from "../machine/spec.ts";
-import { LIVE_MACHINE } from "./conditions.ts";
+import { LIVE_MACHINE, revoked } from "./conditions.ts";
 import { eventIf } from "./events.ts";
 import { createMachineReads } from "./machine-reads.ts";
 import { createMachineObservations } from "./machine-observations.ts";
@@ -88,7 +88,7 @@ export function createMachineStore(db: Db) {
           tried_at: row.requestedAt,
         },
         {
-          unless: `${NAME_GIVEN_UP} UNION ALL ${TOKEN_REVOKED} UNION ALL ${BEYOND_COUNT}`,
+          unless: `${NAME_GIVEN_UP} UNION ALL ${revoked("?")} UNION ALL ${BEYOND_COUNT}`,
           params: [tokenId, limits?.account ?? null, limits?.installation ?? null],
           tail: "ON CONFLICT DO NOTHING RETURNING uid",
         },
@@ -180,7 +180,6 @@ export function createMachineStore(db: Db) {
   };
 }
 
-/** Both are decided in the insert itself, so that of a create and a tombstone, or a revocation, exactly one wins. */
+/** Decided in the insert itself, as a revocation is, so that of a create and a tombstone exactly one wins. */
 const NAME_GIVEN_UP = `SELECT 1 FROM tombstones
   WHERE tombstones.owner = new.owner AND tombstones.name = new.name AND until > new.requested_at`;
-const TOKEN_REVOKED = "SELECT 1 FROM tokens WHERE tokens.id = ? AND revoked_at IS NOT NULL";

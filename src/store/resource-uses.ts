@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { LIVE_MACHINE } from "./conditions.ts";
+import { LIVE_MACHINE, LIVE_RESOURCE } from "./conditions.ts";
 import { parseRows } from "./rows.ts";
 import { change, query, type Change } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -72,6 +72,18 @@ export function createResourceUses(db: Db) {
       const uidsIn = (rows: readonly unknown[]) =>
         parseRows(z.object({ machine_uid: z.string() }), rows).map((row) => row.machine_uid);
       return { bare: uidsIn(last), released: uidsIn(released) };
+    },
+
+    /**
+     * Takes back that these machines use it no longer. Guarded by its being live alone: one that is to be deleted stays as long as
+     * it is on a machine.
+     */
+    async restoreUses(uid: string, machineUids: readonly string[]): Promise<void> {
+      if (machineUids.length === 0) return;
+      const head = `INSERT INTO resource_uses (resource_uid, machine_uid) SELECT resources.uid, machine.value
+        FROM resources, json_each(?2) AS machine` as const;
+      const where = `resources.uid = ?1 AND ${LIVE_RESOURCE}`;
+      await db.write(change({ head, where, tail: "ON CONFLICT DO NOTHING" }, uid, JSON.stringify(machineUids)));
     },
 
     /** The uids of the live machines that use each of these. */

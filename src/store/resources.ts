@@ -1,5 +1,5 @@
 import type { Resource, ResourceKind, ResourceRow } from "../machine/resource.ts";
-import { LIVE_RESOURCE } from "./conditions.ts";
+import { LIVE_RESOURCE, revoked } from "./conditions.ts";
 import { sql } from "./db.ts";
 import { createResourceEndings } from "./resource-endings.ts";
 import { createResourceOrphans } from "./resource-orphans.ts";
@@ -33,9 +33,14 @@ export function createResourceStore(db: Db) {
 
     /**
      * Holds the name and writes down the intent, and with it which machine it is for, if it is for one. False when a live one has
-     * the name, or a key of these bytes is just going.
+     * the name, a key of these bytes is just going, or the minted token that asks for it has been revoked since it was looked at.
      */
-    async insert(row: NewResource, tryingUntil: number, machineUid: string | null): Promise<boolean> {
+    async insert(
+      row: NewResource,
+      tryingUntil: number,
+      machineUid: string | null,
+      tokenId: string | null,
+    ): Promise<boolean> {
       const insert = insertInto(
         "resources",
         {
@@ -52,7 +57,11 @@ export function createResourceStore(db: Db) {
           expires_at: row.expiresAt,
           next_try_at: tryingUntil,
         },
-        { unless: KEY_IS_GOING, tail: "ON CONFLICT DO NOTHING RETURNING uid" },
+        {
+          unless: `${KEY_IS_GOING} UNION ALL ${revoked("?")}`,
+          params: [tokenId],
+          tail: "ON CONFLICT DO NOTHING RETURNING uid",
+        },
       );
       const uses = machineUid === null ? [] : [useOf(machineUid, [row.uid])];
       const [inserted] = await db.batch([insert, ...uses]);
@@ -93,17 +102,19 @@ export function createResourceStore(db: Db) {
       return selectPage(db, resourceRow, { from, order: "requested_at, uid", page, perPage });
     },
 
-    /** Takes the one right to try to make one whose last try ended or was given up. */
-    async claimTry(uid: string, now: number, tryingUntil: number): Promise<boolean> {
+    /** Takes the one right to try to make one whose last try ended or was given up. Guarded by the token as an insert is. */
+    async claimTry(uid: string, now: number, tryingUntil: number, tokenId: string | null): Promise<boolean> {
       const claimed = change(
         {
           head: "UPDATE resources SET next_try_at = ?3",
-          where: `uid = ?1 AND phase = 'requested' AND delete_requested_at IS NULL AND coalesce(next_try_at, 0) <= ?2`,
+          where: `uid = ?1 AND phase = 'requested' AND delete_requested_at IS NULL AND coalesce(next_try_at, 0) <= ?2
+            AND NOT EXISTS (${revoked("?4")})`,
           tail: "RETURNING uid",
         },
         uid,
         now,
         tryingUntil,
+        tokenId,
       );
       return (await db.write(claimed)).length > 0;
     },

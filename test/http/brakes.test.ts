@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { brakeOn } from "../brakes.ts";
-import { BODY, createMayfly, HOUR, machineIn, MINUTE, minutes, servers, type Mayfly } from "../mayfly.ts";
+import { BODY, createMayfly, HOUR, LOCAL, machineIn, MINUTE, minutes, servers, type Mayfly } from "../mayfly.ts";
 import { KEY_A } from "../simulator/sample-keys.ts";
 import { everything } from "../store/tables.ts";
 
@@ -122,6 +122,34 @@ describe("too many calls of an account that need the provider", () => {
     expect(machineIn(await mayfly.send("POST", "/v1/machines/box/renew", { ttl: "3h" }, ann)).expires_at).not.toBe(
       box.expires_at,
     );
+  });
+
+  it("have changed nothing where they ask again for a key whose making was cut off and whose lease has ended", async () => {
+    const mayfly = createMayfly(LOCAL);
+    const ann = await mayfly.tokenOf("ann");
+    const key = { name: "me", public_key: KEY_A, ttl: "60s" };
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/ssh_keys$", drop: "before" });
+    expect((await mayfly.send("POST", "/v1/ssh_keys", key, ann)).status).toBe(503);
+    mayfly.advance(2 * MINUTE);
+    mayfly.configure({ ACCOUNT_BRAKE: brakeOn(mayfly.now, 0) });
+    const before = await everything();
+    expect((await mayfly.send("POST", "/v1/ssh_keys", key, ann)).status).toBe(429);
+    expect(await everything()).toEqual(before);
+  });
+
+  it("have changed nothing where they take a firewall off that is to be deleted, under a policy that needs one", async () => {
+    const mayfly = createMayfly({}, { policies: [{ name: "default", needs_firewall: true }] });
+    const ann = await mayfly.tokenOf("ann");
+    for (const name of ["web", "ssh"]) await mayfly.send("POST", "/v1/firewalls", { name, deny_all: true }, ann);
+    await mayfly.send("PUT", "/v1/machines/box", { ...BODY, firewalls: ["web", "ssh"] }, ann);
+    mayfly.advance(MINUTE);
+    await mayfly.tick();
+    expect((await mayfly.send("DELETE", "/v1/firewalls/web", undefined, ann)).status).toBe(202);
+    mayfly.configure({ ACCOUNT_BRAKE: brakeOn(mayfly.now, 0) });
+    const before = await everything();
+    const off = await mayfly.send("POST", "/v1/firewalls/web/remove_from_resources", { machines: ["box"] }, ann);
+    expect(off.status).toBe(429);
+    expect(await everything()).toEqual(before);
   });
 
   it("are answered from the database where they read", async () => {

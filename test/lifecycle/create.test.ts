@@ -164,15 +164,6 @@ describe("a refusal", () => {
     expect(refused.headers.get("Retry-After")).toBe("5");
   });
 
-  it("is what every create gets while creates are switched off; a repeat still sees its machine", async () => {
-    const mayfly = createMayfly();
-    await put(mayfly);
-    mayfly.configure({ CREATES: "off" });
-    expect((await put(mayfly)).status).toBe(200);
-    expect(await put(mayfly, "other")).toMatchObject({ status: 503, body: { code: "creates_off" } });
-    expect((await mayfly.send("DELETE", "/v1/machines/box")).status).toBe(200);
-  });
-
   it("is what every create gets from a database of another installation, until that one is named", async () => {
     const mayfly = createMayfly();
     await put(mayfly);

@@ -141,7 +141,7 @@ describe("a create of which a statement failed", () => {
       isFirst = false;
       mayfly.advance(31 * SECOND);
       const [uid, now] = [await uidOf(mayfly), mayfly.now()];
-      expect(await mayfly.store.work.claimTry(uid, now, now + 30 * SECOND)).toBe(true);
+      expect(await mayfly.store.work.claimTry(uid, now, now + 30 * SECOND, null)).toBe(true);
       return Response.json({ error: { code: "unavailable", message: "no" } }, { status: 503 });
     });
     expect((await put(mayfly)).status).toBe(503);

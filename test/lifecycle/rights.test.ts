@@ -284,6 +284,22 @@ describe("a machine without a firewall, where the policy needs one", () => {
     });
   });
 
+  it.each([
+    { drop: "before" as const },
+    { action_error: true as const },
+    { status: 422, code: "invalid_input" },
+    { status: 423, code: "locked" },
+  ])("keeps the users of a firewall that is to be deleted, where it cannot be taken off: %o", async (fault) => {
+    const mayfly = await guarded();
+    expect((await mayfly.send("DELETE", "/v1/firewalls/web")).status).toBe(202);
+    const users = async () => (await mayfly.send("GET", "/v1/firewalls/web")).body;
+    const before = await users();
+    expect(before).toMatchObject({ firewall: { status: "deleting", machines: { length: 2 } } });
+    mayfly.simulator.fault({ method: "POST", path: "remove_from_resources$", times: 9, ...fault });
+    expect((await remove(mayfly, "web")).status).toBeGreaterThan(400);
+    expect(await users()).toEqual(before);
+  });
+
   it("is what the use case refuses too, and where none is needed the last one goes", async () => {
     const mayfly = createMayfly();
     await firewall(mayfly, "web");

@@ -118,9 +118,10 @@ describe("without HTTP", () => {
     const mayfly = createMayfly();
     const context = mayfly.context();
     const ref = { by: "name", name: "job-1" } as const;
-    expect(problemIn(await forbidName(context, HOOK, ref, "25h"))?.field).toBe("tombstone");
-    expect(problemIn(await forbidName(context, HOOK, { by: "uid", uid: "x" }, "10m"))?.field).toBe("tombstone");
-    valueOf(await forbidName(context, HOOK, ref, "10m"));
+    const of = (tombstone: string) => ({ tombstone, hasFailed: false });
+    expect(problemIn(await forbidName(context, HOOK, ref, of("25h")))?.field).toBe("tombstone");
+    expect(problemIn(await forbidName(context, HOOK, { by: "uid", uid: "x" }, of("10m")))?.field).toBe("tombstone");
+    valueOf(await forbidName(context, HOOK, ref, of("10m")));
     expect(await createMachine(context, HOOK, "job-1", ORDER)).toMatchObject({ refusal: { code: "released" } });
     const nothing = await destroyMany(context, HOOK, {
       labels: [{ key: "run", test: "in", values: [""] }],

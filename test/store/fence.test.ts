@@ -108,7 +108,7 @@ const CALLS: Calls = {
     unsettled: reads(({ work }) => work.unsettled(NOW, 9)),
     unproven: reads(({ work }) => work.unproven(NOW, 9)),
     countBehind: reads(({ work }) => work.countBehind(NOW)),
-    claimTry: writes(({ work }) => work.claimTry("requested", NOW, END)),
+    claimTry: writes(({ work }) => work.claimTry("requested", NOW, END, null)),
     claimLook: writes(({ work }) => work.claimLook(["active"], NOW, NOW)),
     forgetFirewall: writes(({ work }) => work.forgetFirewall(["active"], "1")),
     giveBack: writes(({ work }) => work.giveBack("active", "e", NOW)),
@@ -153,12 +153,12 @@ const CALLS: Calls = {
     ),
   },
   resources: {
-    insert: writes(({ resources }) => resources.insert(resourceRowOf({ uid: "new" }), NOW, "active")),
+    insert: writes(({ resources }) => resources.insert(resourceRowOf({ uid: "new" }), NOW, "active", null)),
     byUid: reads(({ resources }) => resources.byUid("firewall")),
     byName: reads(({ resources }) => resources.byName("firewall", "tok.ci", "firewall")),
     named: reads(({ resources }) => resources.named("tok.ci", ["firewall"])),
     list: reads(({ resources }) => resources.list("firewall", null, 1, 9)),
-    claimTry: writes(({ resources }) => resources.claimTry("wanted", NOW, END)),
+    claimTry: writes(({ resources }) => resources.claimTry("wanted", NOW, END, null)),
     made: writes(({ resources }) => resources.made("wanted", RESOURCE)),
     giveBackTry: writes(
       ({ resources }) => resources.giveBackTry("tried", [END], "e", NOW),
@@ -175,6 +175,7 @@ const CALLS: Calls = {
         await put("resource_uses", { resourceUid: "other", machineUid: "active" });
       },
     ),
+    restoreUses: writes(({ resources }) => resources.restoreUses("firewall", ["active"])),
     users: reads(({ resources }) => resources.users(["used"])),
     fail: writes(({ resources }) => resources.fail("wanted", "capacity", NOW)),
     requestDelete: writes(({ resources }) => resources.requestDelete(["firewall"], NOW)),

@@ -39,7 +39,7 @@ describe("the one right to try", () => {
   it("is one caller's, until it runs out", async () => {
     await putMachine({ phase: "requested", nextTryAt: NOW });
     const won: boolean[] = [];
-    for (const now of [NOW, NOW, END - 1, END]) won.push(await store.work.claimTry("active", now, END));
+    for (const now of [NOW, NOW, END - 1, END]) won.push(await store.work.claimTry("active", now, END, null));
     expect(won).toEqual([true, false, false, true]);
   });
 
@@ -51,7 +51,7 @@ describe("the one right to try", () => {
 
   it("over a row that has ended is nobody's", async () => {
     await putMachine({ phase: "failed" });
-    expect(await store.work.claimTry("active", NOW, END)).toBe(false);
+    expect(await store.work.claimTry("active", NOW, END, null)).toBe(false);
   });
 });
 

@@ -67,14 +67,14 @@ describe("a resource", () => {
   });
 
   it("holds its name once", async () => {
-    const insert = (uid: string) => resources.insert(resourceRowOf({ uid, name: "box" }), NOW, null);
+    const insert = (uid: string) => resources.insert(resourceRowOf({ uid, name: "box" }), NOW, null, null);
     expect([await insert("a"), await insert("b")]).toEqual([true, false]);
   });
 
   it("is tried by one caller at a time", async () => {
     await putResource({ phase: "requested" });
     const won: boolean[] = [];
-    for (const now of [NOW, NOW, END]) won.push(await resources.claimTry("firewall", now, END));
+    for (const now of [NOW, NOW, END]) won.push(await resources.claimTry("firewall", now, END, null));
     expect(won).toEqual([true, false, true]);
   });
 });
@@ -100,8 +100,8 @@ describe("a key", () => {
 
   it("whose bytes are just being deleted cannot be wanted again yet", async () => {
     await putResource({ uid: "going", phase: "deleting", spec: KEY });
-    expect(await resources.insert(resourceRowOf({ uid: "new", spec: KEY }), NOW, null)).toBe(false);
+    expect(await resources.insert(resourceRowOf({ uid: "new", spec: KEY }), NOW, null, null)).toBe(false);
     await resources.close([{ uid: "going", reason: "gone" }], NOW);
-    expect(await resources.insert(resourceRowOf({ uid: "new", spec: KEY }), NOW, null)).toBe(true);
+    expect(await resources.insert(resourceRowOf({ uid: "new", spec: KEY }), NOW, null, null)).toBe(true);
   });
 });

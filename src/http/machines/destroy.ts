@@ -53,7 +53,8 @@ export function destroyRoutes(app: Api): void {
     const { ref } = c.req.valid("param");
     const { owner, outcome, tombstone } = c.req.valid("query");
     const principal = actor(c, owner);
-    if (tombstone !== undefined) unwrap(await forbidName(scope, principal, ref, tombstone));
+    const hasFailed = outcome === "failure";
+    if (tombstone !== undefined) unwrap(await forbidName(scope, principal, ref, { tombstone, hasFailed }));
     const found = await findMachine(scope, principal, ref);
     if (found === null) {
       // By one's own name there is nothing to destroy, which is what was wanted; an id must be right.
@@ -62,7 +63,7 @@ export function destroyRoutes(app: Api): void {
     }
     c.set("machine", idOf(found.uid));
 
-    const work = releaseMachine(scope, principal, found, outcome === "failure");
+    const work = releaseMachine(scope, principal, found, hasFailed);
     keepAlive(c, work);
     const { row, isKept } = unwrap(await work);
     const machine = toJson(row, scope.now());
