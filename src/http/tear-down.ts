@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { NAMED } from "../lifecycle/destroy-many.ts";
 import { tearDown, type TearDown } from "../lifecycle/tear-down.ts";
 import type { Scope } from "./edge/app-env.ts";
 import { inBackground } from "./edge/background.ts";
@@ -11,7 +12,10 @@ import { resourceJson } from "./resources/json.ts";
 import { ownerQuery } from "./edge/schemas.ts";
 
 /** What goes, in the order in which it goes. */
-export const all = z.object({ machines: z.array(machineJson), resources: z.array(resourceJson) });
+export const all = z.object({
+  machines: z.array(machineJson).meta({ description: `the oldest ${NAMED} where there are more: all of them go` }),
+  resources: z.array(resourceJson).meta({ description: `the first ${NAMED} where there are more: all of them go` }),
+});
 const route = createRoute({
   method: "post",
   path: "/v1/teardown",

@@ -5,13 +5,14 @@ import type { RequestContext } from "./context.ts";
 import { destroyMachine } from "./destroy.ts";
 import { breaksRule, done, type Outcome } from "./refusal.ts";
 
-/** As many as one call may mean; a further call means the rest. */
-export const MEANT_AT_ONCE = 500;
+/** As many of those that go are named in the answer. */
+export const NAMED = 500;
 /** As many as one invocation can also see to within a free plan's fifty statements; the sweep does the others. */
 export const DONE_AT_ONCE = 5;
 
 /** Machines that were told to go. */
 export interface Doomed {
+  /** The oldest; of many not all. */
   readonly rows: readonly MachineRow[];
   /** The first few are seen to at once; the rest is the sweep's. */
   readonly work: Promise<unknown>;
@@ -19,7 +20,7 @@ export interface Doomed {
 
 /**
  * Destroys one owner's machines that carry these labels, at least one of which must be named. The word is written down for all of
- * them at once. A dry run names them and changes nothing.
+ * them at once, however many; the first of them are answered. A dry run answers the same, and changes nothing.
  */
 export async function destroyMany(
   context: RequestContext,
@@ -32,12 +33,13 @@ export async function destroyMany(
       field: "label_selector",
       rule: "must name at least one label that they have: what is to be destroyed?",
     });
-  const filter = { owner, statuses: [], labels, page: 1, perPage: MEANT_AT_ONCE };
-  const { rows } = await machines.list(filter);
-  if (dryRun) return done({ rows, work: Promise.resolve() });
-  const uids = rows.map(({ uid }) => uid);
-  const marked = await endings.requestDestroyAll(uids, context.now(), context.requestId);
-  await endings.forbidReturns(filter, context.now());
+  const meant = { owner, labels };
+  if (dryRun) {
+    const { rows } = await machines.list({ ...meant, statuses: [], page: 1, perPage: NAMED });
+    return done({ rows, work: Promise.resolve() });
+  }
+  const marked = await endings.requestDestroyAll(meant, context.now(), context.requestId, NAMED);
+  await endings.forbidReturns(meant, context.now());
   return done({ rows: marked, work: destroyInTurn(context, marked.slice(0, DONE_AT_ONCE)) });
 }
 

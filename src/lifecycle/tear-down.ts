@@ -1,10 +1,11 @@
 import type { Principal } from "../auth/principal.ts";
 import type { MachineRow } from "../machine/machine.ts";
-import { RESOURCE_KINDS, type ResourceRow } from "../machine/resource.ts";
+import type { ResourceRow } from "../machine/resource.ts";
 import type { RequestContext } from "./context.ts";
 import { deleteResource } from "./delete-resource.ts";
-import { destroyInTurn, DONE_AT_ONCE, MEANT_AT_ONCE } from "./destroy-many.ts";
+import { destroyInTurn, DONE_AT_ONCE, NAMED } from "./destroy-many.ts";
 
+/** What goes, in the order in which it goes; of many not all is named. */
 export interface TearDown {
   readonly machines: readonly MachineRow[];
   readonly resources: readonly ResourceRow[];
@@ -14,7 +15,7 @@ export interface TearDown {
 
 /**
  * Takes down everything that an owner has: machines first, then firewalls, networks and keys (S52). The word is written down for
- * all of it at once; a dry run names it and changes nothing.
+ * all of it at once, however much; the first of it is answered. A dry run answers the same, and changes nothing.
  */
 export async function tearDown(
   context: RequestContext,
@@ -22,17 +23,15 @@ export async function tearDown(
   dryRun: boolean,
 ): Promise<TearDown> {
   const { store, now, requestId } = context;
-  const filter = { owner, statuses: [], labels: [], page: 1, perPage: MEANT_AT_ONCE };
-  const { rows: machines } = await store.machines.list(filter);
-  const kinds = await Promise.all(RESOURCE_KINDS.map((kind) => store.resources.list(kind, owner, 1, MEANT_AT_ONCE)));
-  const resources = kinds.flatMap(({ rows }) => rows);
-  if (dryRun) return { machines, resources, work: Promise.resolve() };
-  const uidsOf = (rows: readonly { uid: string }[]): string[] => rows.map(({ uid }) => uid);
-  const doomed = await store.endings.requestDestroyAll(uidsOf(machines), now(), requestId);
-  await store.endings.forbidReturns(filter, now());
-  const going = await store.resources.requestDelete(uidsOf(resources), now());
-  const inOrder = going.toSorted((a, b) => orderOf(a) - orderOf(b));
-  return { machines: doomed, resources: inOrder, work: begin(context, doomed, inOrder) };
+  const meant = { owner, labels: [] };
+  if (dryRun) {
+    const { rows } = await store.machines.list({ ...meant, statuses: [], page: 1, perPage: NAMED });
+    return { machines: rows, resources: await store.resources.ofOwner(owner, NAMED), work: Promise.resolve() };
+  }
+  const machines = await store.endings.requestDestroyAll(meant, now(), requestId, NAMED);
+  await store.endings.forbidReturns(meant, now());
+  const resources = await store.resources.requestDeleteAll(owner, now(), NAMED);
+  return { machines, resources, work: begin(context, machines, resources) };
 }
 
 async function begin(context: RequestContext, machines: readonly MachineRow[], resources: readonly ResourceRow[]) {
@@ -41,5 +40,3 @@ async function begin(context: RequestContext, machines: readonly MachineRow[], r
   const room = Math.max(0, DONE_AT_ONCE - machines.length);
   for (const row of resources.slice(0, room)) await deleteResource(context, row);
 }
-
-const orderOf = ({ spec }: ResourceRow): number => RESOURCE_KINDS.indexOf(spec.kind);

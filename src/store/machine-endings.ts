@@ -4,10 +4,10 @@ import type { RowReason } from "../machine/reason.ts";
 import { ENDED_FOR_ABSENCE, LIVE_MACHINE } from "./conditions.ts";
 import { sql, type Statement } from "./db.ts";
 import { eventsOfEndings } from "./events.ts";
-import { whereOf, type MachineFilter } from "./machine-filter.ts";
+import { whereOf, type MeantMachines } from "./machine-filter.ts";
 import { machineRow } from "./machine-row.ts";
-import { parseRows } from "./rows.ts";
-import { change, query } from "./statements.ts";
+import { parseFirst, parseRows } from "./rows.ts";
+import { change, query, type Change } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
 /** A row's end and why; a reason that the row has already stays. */
@@ -59,33 +59,30 @@ export function createMachineEndings(db: Db) {
     end(endings, now, `${LIVE_MACHINE} AND (ending.value ->> 'phase' <> 'failed' OR (${MAY_FAIL}))`);
   const as = (phase: ClosedRow["phase"], ended: readonly Ending[]) => ended.map((one) => ({ ...one, phase }));
 
-  async function requestDestroyAll(uids: readonly string[], now: number, requestId: string): Promise<MachineRow[]> {
-    if (uids.length === 0) return [];
-    const list = JSON.stringify(uids);
-    const [, rows] = await db.batch([
-      change(
-        {
-          head: `INSERT INTO events (at, uid, owner, event, request_id)
-            SELECT ?2, uid, owner, 'destroy_requested', ?3 FROM machines`,
-          where: `uid IN (SELECT value FROM json_each(?1)) AND ${LIVE_MACHINE} AND destroy_requested_at IS NULL`,
-        },
-        list,
-        now,
-        requestId,
-      ),
-      change(
-        {
-          head: `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = 'requested', next_try_at = NULL,
-            destroy_requested_at = coalesce(destroy_requested_at, ?2), expires_at = min(expires_at, ?2)`,
-          where: `uid IN (SELECT value FROM json_each(?1)) AND ${LIVE_MACHINE}`,
-          tail: "RETURNING *",
-        },
-        list,
-        now,
-      ),
-    ]);
-    return parseRows(machineRow, rows ?? []);
-  }
+  /** Marks the live rows that a condition means, and tells of each that was not marked before; `tail` ends the UPDATE. */
+  const marks = ({ text, params }: Statement, now: number, requestId: string, tail = ""): readonly Change[] => [
+    change(
+      {
+        head: `INSERT INTO events (at, uid, owner, event, request_id)
+          SELECT ?, uid, owner, 'destroy_requested', ? FROM machines`,
+        where: `${text} AND ${LIVE_MACHINE} AND destroy_requested_at IS NULL`,
+      },
+      now,
+      requestId,
+      ...params,
+    ),
+    change(
+      {
+        head: `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = 'requested', next_try_at = NULL,
+          destroy_requested_at = coalesce(destroy_requested_at, ?), expires_at = min(expires_at, ?)`,
+        where: `${text} AND ${LIVE_MACHINE}`,
+        tail,
+      },
+      now,
+      now,
+      ...params,
+    ),
+  ];
 
   async function forbid({ text, params }: Statement, now: number): Promise<void> {
     const where = `${ENDED_FOR_ABSENCE} AND ${text}`;
@@ -107,18 +104,33 @@ export function createMachineEndings(db: Db) {
      * The owner's word that this uid shall not live: a tombstone from now on, whatever lands later. Guarded by being live.
      * The lease ends with it, so that the sweep takes it up where this request cannot finish.
      */
-    requestDestroy: async (uid: string, now: number, requestId: string): Promise<MachineRow | null> =>
-      (await requestDestroyAll([uid], now, requestId))[0] ?? null,
+    async requestDestroy(uid: string, now: number, requestId: string): Promise<MachineRow | null> {
+      const [, marked] = await db.batch(marks(sql("uid = ?", uid), now, requestId, "RETURNING *"));
+      return parseFirst(machineRow, marked ?? []);
+    },
 
-    /** The same of many; answers the rows that took it. */
-    requestDestroyAll,
+    /**
+     * The same of all that are meant, however many. Nothing is written where it stands already and nothing backs off. Answers those that
+     * it holds of, the oldest `most`.
+     */
+    async requestDestroyAll(meant: MeantMachines, now: number, requestId: string, most: number): Promise<MachineRow[]> {
+      const live = whereOf({ ...meant, statuses: [] });
+      const open = { ...live, text: `${live.text} AND (destroy_requested_at IS NULL OR next_try_at IS NOT NULL)` };
+      const going = query(
+        `SELECT * FROM machines WHERE ${live.text} AND destroy_requested_at IS NOT NULL ORDER BY requested_at, uid LIMIT ?`,
+        ...live.params,
+        most,
+      );
+      const [, , rows] = await db.batch([...marks(open, now, requestId), going]);
+      return parseRows(machineRow, rows ?? []);
+    },
 
     /** The owner's word that a row that was closed only because nobody saw its machine is not to be opened again. */
     forbidReturn: (uid: string, now: number): Promise<void> => forbid(sql("uid = ?", uid), now),
 
-    /** The same of every row that a filter means, whatever statuses it names. */
-    forbidReturns: (filter: MachineFilter, now: number): Promise<void> =>
-      forbid(whereOf({ ...filter, statuses: ["destroyed"] }), now),
+    /** The same of all that are meant. */
+    forbidReturns: (meant: MeantMachines, now: number): Promise<void> =>
+      forbid(whereOf({ ...meant, statuses: ["destroyed"] }), now),
 
     /**
      * Claims machines for destruction, writing down why; the lease ends with it. Guarded by being live, and by the lease as it

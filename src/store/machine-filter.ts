@@ -3,19 +3,25 @@ import type { SelectorTerm } from "../machine/selector.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
 import type { Param, Statement } from "./db.ts";
 
-export interface MachineFilter {
-  /** Null = every owner. */
+/** Which machines are meant. */
+export interface MeantMachines {
+  /** Null = every owner's. */
   readonly owner: string | null;
+  /** All of which they have. */
+  readonly labels: readonly SelectorTerm[];
+}
+
+/** A page of them. */
+export interface MachineFilter extends MeantMachines {
   /** Empty = the live ones. */
   readonly statuses: readonly Status[];
-  readonly labels: readonly SelectorTerm[];
   /** From 1. */
   readonly page: number;
   readonly perPage: number;
 }
 
 /** The condition that a filter means, and what it binds. Lists go as JSON: D1 binds a hundred parameters at most. */
-export function whereOf({ owner, statuses, labels }: MachineFilter): Statement {
+export function whereOf({ owner, statuses, labels }: MeantMachines & Pick<MachineFilter, "statuses">): Statement {
   const conditions: string[] = [];
   const params: Param[] = [];
   if (owner !== null) {

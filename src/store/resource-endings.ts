@@ -1,10 +1,11 @@
 import * as z from "zod";
 import type { ResourceRow } from "../machine/resource.ts";
 import type { RowReason } from "../machine/reason.ts";
+import type { Param } from "./db.ts";
 import { FREE, LIVE_MACHINE, LIVE_RESOURCE } from "./conditions.ts";
 import { resourceRow, specText } from "./resource-row.ts";
 import { parseRows } from "./rows.ts";
-import { change, query } from "./statements.ts";
+import { change, query, type Change, type Query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
 /** No live machine uses it. */
@@ -17,6 +18,27 @@ const SHARED = `EXISTS (SELECT 1 FROM resources AS other WHERE other.kind = 'ssh
   AND (other.delete_requested_at IS NULL OR NOT ${IDLE.replace("resources.uid", "other.uid")}))`;
 /** Servers come first, and are machines; then these in turn (S52). */
 const IN_ORDER = "CASE kind WHEN 'firewall' THEN 1 WHEN 'network' THEN 2 ELSE 3 END";
+
+/** An owner's live ones that meet a condition, in the order in which they go, `most` of them. */
+const ofOwner = (owner: string, most: number, only: string): Query =>
+  query(
+    `SELECT * FROM resources WHERE owner = ? AND ${LIVE_RESOURCE} AND ${only} ORDER BY ${IN_ORDER}, requested_at, uid LIMIT ?`,
+    owner,
+    most,
+  );
+
+/** The owner's word, under a condition. */
+const deleteWord = (where: string, tail: string, now: number, ...params: Param[]): Change =>
+  change(
+    {
+      head: `UPDATE resources SET delete_requested_at = coalesce(delete_requested_at, ?1), expires_at = min(expires_at, ?1),
+        reason = 'requested', next_try_at = CASE WHEN phase = 'requested' THEN next_try_at END`,
+      where: `${where} AND ${LIVE_RESOURCE}`,
+      tail,
+    },
+    now,
+    ...params,
+  );
 
 /** A row whose deletion was won. */
 export interface ClaimedResource {
@@ -42,17 +64,24 @@ export function createResourceEndings(db: Db) {
     /** The owner's word that these shall go as soon as no machine uses them. Guarded by being live; answers those that took it. */
     async requestDelete(uids: readonly string[], now: number): Promise<ResourceRow[]> {
       if (uids.length === 0) return [];
-      const requested = change(
-        {
-          head: `UPDATE resources SET delete_requested_at = coalesce(delete_requested_at, ?2), expires_at = min(expires_at, ?2),
-            reason = 'requested', next_try_at = CASE WHEN phase = 'requested' THEN next_try_at END`,
-          where: `uid IN (SELECT value FROM json_each(?1)) AND ${LIVE_RESOURCE}`,
-          tail: "RETURNING *",
-        },
-        JSON.stringify(uids),
-        now,
-      );
-      return parseRows(resourceRow, await db.write(requested));
+      const where = "uid IN (SELECT value FROM json_each(?2))";
+      return parseRows(resourceRow, await db.write(deleteWord(where, "RETURNING *", now, JSON.stringify(uids))));
+    },
+
+    /** The same of all that an owner has, however much; nothing is written where it stands already and nothing backs off. */
+    async requestDeleteAll(owner: string, now: number, most: number): Promise<ResourceRow[]> {
+      const where =
+        "owner = ?2 AND (delete_requested_at IS NULL OR (phase <> 'requested' AND next_try_at IS NOT NULL))";
+      const [, rows] = await db.batch([
+        deleteWord(where, "", now, owner),
+        ofOwner(owner, most, "delete_requested_at IS NOT NULL"),
+      ]);
+      return parseRows(resourceRow, rows ?? []);
+    },
+
+    /** What an owner has, in the order in which it goes, `most` of it. */
+    async ofOwner(owner: string, most: number): Promise<ResourceRow[]> {
+      return parseRows(resourceRow, await db.read(ofOwner(owner, most, "true")));
     },
 
     /** Live ones past their end that no live machine uses, in the order in which they go; those that failed before come last. */

@@ -10,6 +10,7 @@ const END = NOW + HOUR;
 const LATER = END + HOUR;
 const TRY = { uid: "active", expiresAt: END, error: "e", nextTryAt: NOW, failed: true };
 const SERVER_TYPE = { name: "cx23", arch: "amd64", cores: 2, memoryGb: 4, regions: [] };
+const ALL = { owner: null, labels: [] };
 const NEW = machineRowOf({ uid: "new" });
 const ORPHAN = { ...machineRowOf({ uid: "orphan" }), machine: machineOf({ providerId: "9" }) };
 const RESOURCE = {
@@ -122,11 +123,9 @@ const CALLS: Calls = {
     close: writes(({ endings }) => endings.close([{ uid: "active", phase: "destroyed", reason: "gone" }], NOW)),
     fail: writes(({ endings }) => endings.fail([{ uid: "requested", reason: "capacity" }], NOW)),
     requestDestroy: writes(({ endings }) => endings.requestDestroy("active", NOW, "request")),
-    requestDestroyAll: writes(({ endings }) => endings.requestDestroyAll(["active"], NOW, "request")),
+    requestDestroyAll: writes(({ endings }) => endings.requestDestroyAll(ALL, NOW, "request", 9)),
     forbidReturn: writes(({ endings }) => endings.forbidReturn("lost", NOW)),
-    forbidReturns: writes(({ endings }) =>
-      endings.forbidReturns({ owner: null, statuses: [], labels: [], page: 1, perPage: 9 }, NOW),
-    ),
+    forbidReturns: writes(({ endings }) => endings.forbidReturns(ALL, NOW)),
     claimDestroy: writes(({ endings }) =>
       endings.claimDestroy([{ uid: "active", reason: "expired", expiresAt: END }], NOW),
     ),
@@ -179,6 +178,8 @@ const CALLS: Calls = {
     users: reads(({ resources }) => resources.users(["used"])),
     fail: writes(({ resources }) => resources.fail("wanted", "capacity", NOW)),
     requestDelete: writes(({ resources }) => resources.requestDelete(["firewall"], NOW)),
+    requestDeleteAll: writes(({ resources }) => resources.requestDeleteAll("tok.ci", NOW, 9)),
+    ofOwner: reads(({ resources }) => resources.ofOwner("tok.ci", 9)),
     ended: reads(({ resources }) => resources.ended(NOW, 9)),
     noteIdle: writes(({ resources }) => resources.noteIdle(["firewall"], NOW)),
     claimDelete: writes(({ resources }) => resources.claimDelete([resourceRowOf()], NOW)),

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { destroyMany } from "../../lifecycle/destroy-many.ts";
+import { destroyMany, NAMED } from "../../lifecycle/destroy-many.ts";
 import { findMachine } from "../../lifecycle/find.ts";
 import { forbidName, releaseMachine } from "../../lifecycle/release.ts";
 import { isLive } from "../../machine/machine.ts";
@@ -34,14 +34,17 @@ const destroy = createRoute({
     ...problems,
   },
 });
+const doomed = z
+  .array(machineJson)
+  .meta({ description: `the oldest ${NAMED} where there are more: all of them are destroyed` });
 const destroyAll = createRoute({
   method: "delete",
   path: "/v1/machines",
   summary: "Destroy those of your machines that a label_selector names",
   request: { query: ownerQuery.extend({ label_selector: labelSelector, dry_run: flag.optional() }) },
   responses: {
-    200: json(z.object({ machines: z.array(machineJson), dry_run: z.literal(true) }), "What would be destroyed"),
-    202: json(z.object({ machines: z.array(machineJson), dry_run: z.literal(false) }), "What is being destroyed"),
+    200: json(z.object({ machines: doomed, dry_run: z.literal(true) }), "What would be destroyed"),
+    202: json(z.object({ machines: doomed, dry_run: z.literal(false) }), "What is being destroyed"),
     ...problems,
   },
 });
