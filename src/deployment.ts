@@ -5,6 +5,7 @@
 import * as z from "zod";
 import {
   BUILT_IN_ISSUERS,
+  checkShortHashes,
   configName,
   faultInIssuer,
   issuerEntry,
@@ -54,6 +55,13 @@ export function readDeployment(given: unknown, mayBeLocal: boolean): Deployment 
   const issuers = readIssuers(parts.issuers, mayBeLocal);
   const profiles = readProfiles(parts.profiles);
   return { issuers, profiles, policies: readPolicies(parts.policies, issuers, profiles) };
+}
+
+/** The same before anything runs, where there is time to find out what takes a promise: that issuers are told apart. */
+export async function verifyDeployment(given: unknown, mayBeLocal: boolean): Promise<Deployment> {
+  const deployment = readDeployment(given, mayBeLocal);
+  await checkShortHashes(deployment.issuers);
+  return deployment;
 }
 
 /** What opens the deployment of an environment: the file, and what the environment says beside it; read once for equal ones. */

@@ -2,8 +2,10 @@ import { describe, expect, it } from "vitest";
 import { BUILT_IN_ISSUERS } from "../src/auth/issuers.ts";
 import { MAKEABLE } from "../src/auth/policy.ts";
 import { readConfig } from "../src/config.ts";
-import { createDeployments, defineConfig, readDeployment } from "../src/deployment.ts";
+import { createDeployments, defineConfig, readDeployment, verifyDeployment } from "../src/deployment.ts";
 import { Misconfigured } from "../src/machine/misconfigured.ts";
+import { createCallers } from "./auth/callers.ts";
+import { createIssuer, gitlabClaims } from "./auth/issuer.ts";
 import { BODY, createMayfly, HOUR, LOCAL, minutes, servers } from "./mayfly.ts";
 
 /** Every value that could be a secret contains it. */
@@ -363,6 +365,36 @@ describe("a mistake names the entry, the key and the rule", () => {
       "issuers.forge.name",
     );
     expect(refusalOf(() => read({ issuers: [FORGE, { ...FORGE, name: "b" }] })).key).toBe("issuers.b.url");
+  });
+});
+
+describe("two issuers whose urls' SHA-256 begin alike", () => {
+  const issuers = [
+    { name: "ours", url: "https://gitlab-16690.example.com", kind: "gitlab" as const },
+    { name: "theirs", url: "https://gitlab-57826.example.com", kind: "gitlab" as const },
+  ];
+  const policies = issuers.map(({ name }) => ({ name, issuer: name, claims: { project_id: "20" } }));
+  const [ours] = issuers;
+  const fault = {
+    key: "issuers.theirs.url",
+    rule: "must be another: its SHA-256 begins like that of ours, and what their callers make is kept under that",
+  };
+
+  it("are refused before anything runs", async () => {
+    await expect(verifyDeployment({ issuers, policies }, false)).rejects.toMatchObject(fault);
+    await expect(verifyDeployment({ issuers: [ours] }, false)).resolves.toEqual(read({ issuers: [ours] }));
+  });
+
+  it.each([0, 1])("let nobody in with a JWT where they run all the same, and alone they do: %i", async (index) => {
+    const [entry] = issuers.slice(index);
+    if (entry === undefined) throw new Error("no issuer");
+    const issuer = await createIssuer({ url: entry.url, jwksUri: `${entry.url}/keys`, alg: "ES256" });
+    const together = await createCallers({ issuer, configuration: { issuers, policies } });
+    await together.expectRefused(await together.ask(gitlabClaims()), 503, "misconfigured");
+    expect(issuer.asked).toEqual([]);
+    const own = policies.filter(({ name }) => name === entry.name);
+    const alone = await createCallers({ issuer, configuration: { issuers: [entry], policies: own } });
+    expect((await alone.ask(gitlabClaims())).status).toBe(201);
   });
 });
 

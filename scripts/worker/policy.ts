@@ -6,7 +6,7 @@ import { judgeClaims, valuesOf, type Claims } from "../../src/auth/claims.ts";
 import type { Issuer } from "../../src/auth/issuers.ts";
 import { identifyClaims, isJwt } from "../../src/auth/oidc.ts";
 import type { Policy } from "../../src/auth/policy.ts";
-import { partsIn, readDeployment } from "../../src/deployment.ts";
+import { partsIn, verifyDeployment } from "../../src/deployment.ts";
 import { loadConfiguration } from "../configuration.ts";
 
 const USAGE = "usage: npm run policy -- <claims.json | token>";
@@ -49,7 +49,8 @@ function readClaims(input: string): { claims: z.output<typeof claimsShape> } | {
 const say = (text: string, print = console.log): void => print(text.replaceAll(/\p{Cc}/gu, "\u{FFFD}"));
 
 async function judge(claims: Claims & { iss: string }): Promise<number> {
-  const { policies, issuers } = readDeployment({ ...(await loadConfiguration()), ...partsIn(process.env, true) }, true);
+  const given = { ...(await loadConfiguration()), ...partsIn(process.env, true) };
+  const { policies, issuers } = await verifyDeployment(given, true);
   const issuer = issuers.find(({ url }) => url === claims.iss);
   if (issuer === undefined) {
     say(`no issuer has the url ${claims.iss}`);

@@ -4,7 +4,7 @@
 import * as z from "zod";
 import { claimsThatCount, judgeClaims, nearestOf, shownClaim, type Claims, type Judgement } from "./claims.ts";
 import { sha256Hex } from "./hash.ts";
-import { digits, stableIdsOf, type Issuer } from "./issuers.ts";
+import { checkShortHashes, digits, shortHash, stableIdsOf, type Issuer } from "./issuers.ts";
 import type { Policy } from "./policy.ts";
 import { accountOf, identified, notIdentified, type AuthRefusal, type Identified } from "./principal.ts";
 import type { AuthSettings, Identifying } from "./settings.ts";
@@ -13,8 +13,9 @@ import { verifyJwt } from "./verify.ts";
 /** Whether a bearer token looks like a JWT (RFC 7519). */
 export const isJwt = (token: string): boolean => /^eyJ[\w-]*\.[\w-]*\.[\w-]*$/.test(token);
 
-/** Finds out who holds a JWT of a configured issuer. Reads no row. */
+/** Finds out who holds a JWT of a configured issuer. Reads no row. Throws `Misconfigured` where issuers cannot be told apart. */
 export async function identifyJwt(token: string, work: Identifying, settings: AuthSettings): Promise<Identified> {
+  await checkShortHashes(settings.issuers);
   const verified = await verifyJwt(token, work, settings);
   if (!verified.ok) return notIdentified(verified.refusal);
   return identifyClaims(verified.issuer, verified.claims, settings.policies);
@@ -78,12 +79,13 @@ function unusable(claim: string, { issues }: z.ZodError, claims: Claims): AuthRe
 }
 
 /** The key that a caller's machines are kept under. Issuers are told apart by their urls, for their ids count from one each. */
-async function ownerOf({ name, kind, url }: Issuer, { id, run }: Source, policy: Policy): Promise<string> {
+async function ownerOf(issuer: Issuer, { id, run }: Source, policy: Policy): Promise<string> {
+  const { name, kind } = issuer;
   const last = policy.hasWideOwner ? policy.name : run;
   if (name === "github") return `gh.${id}.${last}`;
-  const issuer = (await sha256Hex(url)).slice(0, 8);
-  if (kind === "other") return `id.${issuer}.${(await sha256Hex(id)).slice(0, 32)}`;
-  return `${kind === "github" ? "gh" : "gl"}.${issuer}.${id}.${last}`;
+  const hash = await shortHash(issuer);
+  if (kind === "other") return `id.${hash}.${(await sha256Hex(id)).slice(0, 32)}`;
+  return `${kind === "github" ? "gh" : "gl"}.${hash}.${id}.${last}`;
 }
 
 /** What a caller is told whose token is right and grants nothing: its own claims; and what a policy wants, where that means it. */
