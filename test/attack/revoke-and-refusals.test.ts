@@ -76,20 +76,6 @@ describe("what a refusal tells", () => {
     expect(answer.text).not.toContain("payroll");
   });
 
-  it("a stranger whose ids no policy means cannot find out by trying what a policy wants", async () => {
-    const configuration: Configuration = {
-      policies: [
-        { name: "one", issuer: "github", claims: { repository_id: "1" } },
-        { name: "deploy", issuer: "github", claims: { repository_id: "2", environment: "prod-eu-7" } },
-      ],
-    };
-    const callers = await createCallers({ configuration });
-    const toldFor = async (environment: string) => {
-      const { body } = await callers.ask(githubClaims({ repository_id: "666", environment }));
-      return z.object({ policy: z.string() }).parse(body).policy;
-    };
-    expect(await toldFor("prod-eu-7")).toBe(await toldFor("prod-eu-8"));
-  });
 });
 
 describe("a configuration", () => {

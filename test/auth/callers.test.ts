@@ -320,6 +320,32 @@ describe("a token that is right and fits no policy is refused, and says why", ()
     for (const wanted of ["7401", "7402", "hidden-", '"hidden"']) expect(answer.text).not.toContain(wanted);
   });
 
+  it("a stranger cannot find out by trying what a policy wants, nor can another repository of its owner", async () => {
+    const claims = { repository_owner_id: "65", repository_id: "2", environment: "prod-eu-7" };
+    const callers = await createCallers({
+      configuration: {
+        policies: [
+          { name: "one", issuer: "github", claims: { repository_owner_id: "65", repository_id: "1" } },
+          { name: "deploy", issuer: "github", claims },
+          { name: "any", issuer: "github", claims: { repository_owner_id: "3", environment: "prod-eu-7" } },
+        ],
+      },
+    });
+    const toldOf = async (source: object, environment: string) => {
+      const { body } = await callers.ask(githubClaims({ ...source, environment }));
+      return z.object({ policy: z.string(), rule: z.string() }).parse(body);
+    };
+    for (const [source, claim] of [
+      [{ repository_id: "666", repository_owner_id: "66" }, "repository_owner_id"],
+      [{ repository_id: "666" }, "repository_id"],
+    ] as const)
+      for (const environment of ["prod-eu-7", "prod-eu-8"])
+        expect(await toldOf(source, environment)).toEqual({
+          policy: "one",
+          rule: `\`${claim}\` must be what the policy names`,
+        });
+  });
+
   it("no policy for the issuer at all", async () => {
     const callers = await createCallers({ configuration: { policies: [{ name: "tokens" }] } });
     const answer = await callers.ask(githubClaims());
