@@ -70,7 +70,7 @@ const toJson = (policy: Policy, rules: Ordering): z.infer<typeof policyJson> => 
   server_types: policy.serverTypes,
   regions: policy.regions,
   images: policy.images,
-  profiles: profilesOf(policy, rules.profiles),
+  profiles: [...profilesOf(policy, rules.profiles).keys()].toSorted(),
   only_profiles: policy.onlyProfiles,
   cloud_init: policy.takesCloudInit,
   needs_firewall: policy.needsFirewall,

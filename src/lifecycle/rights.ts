@@ -60,9 +60,9 @@ export function checkLength(policy: Policy, field: string, lengthMs: number | nu
 export const longestOf = ({ longestMs }: Policy, { maxAgeMs }: Pick<Ordering, "maxAgeMs">): number =>
   Math.min(longestMs ?? maxAgeMs, maxAgeMs);
 
-/** The names of the profiles that a policy lets its callers name, in order. */
-export const profilesOf = (policy: Policy, profiles: Profiles): string[] =>
-  [...profiles.keys()].filter((name) => fitsOne(policy.profiles, name)).toSorted();
+/** The profiles that a policy lets its callers name. */
+export const profilesOf = (policy: Policy, profiles: Profiles): Profiles =>
+  new Map([...profiles].filter(([name]) => fitsOne(policy.profiles, name)));
 
 /** Whether a server type may be used, which was not named but found by its architecture. */
 export const mayName = ({ serverTypes }: Policy, serverType: string): boolean => fitsOne(serverTypes, serverType);

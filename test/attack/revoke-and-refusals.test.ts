@@ -63,21 +63,6 @@ describe("a token that is revoked while its call is under way", () => {
   });
 });
 
-describe("what a refusal tells", () => {
-  it("of the profiles only those that the policy lets its callers name", async () => {
-    const mayfly = createMayfly(
-      {},
-      {
-        policies: [{ name: "default", profiles: ["small*"] }],
-        profiles: { small: BODY, "payroll-prod": BODY },
-      },
-    );
-    const answer = await mayfly.send("PUT", "/v1/machines/box", { profile: "small-2" });
-    expect(answer.text).not.toContain("payroll");
-  });
-
-});
-
 describe("a configuration", () => {
   const read = (text: string) => () => readDeployment(JSON.parse(text), false);
   it.each([

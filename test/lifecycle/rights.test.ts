@@ -194,8 +194,14 @@ describe("what a policy lets its callers name", () => {
     const mayfly = under({ profiles: ["s*"] }, profiles);
     await refuses(mayfly, () => put(mayfly, { profile: "large" }), "profile");
     await refuses(mayfly, () => put(mayfly, { profile: "huge" }), "profile");
+    const mistyped = await put(mayfly, { profile: "smal" });
+    expect(mistyped).toMatchObject({ status: 422, body: { field: "profile", rule: "must be one of small" } });
     expect((await put(mayfly, { profile: "small" })).status).toBe(201);
     expect((await put(mayfly, BODY, "plain")).status).toBe(201);
+    expect(await put(under({ profiles: ["x*"] }, profiles), { profile: "xs" }, "xs")).toMatchObject({
+      status: 422,
+      body: { field: "profile", rule: "must be left out: there are no profiles to name" },
+    });
   });
 });
 
