@@ -30,15 +30,19 @@ export async function identifyClaims(issuer: Issuer, claims: Claims, policies: r
   const policy = judgements.find(({ failed }) => failed === null)?.policy;
   if (policy === undefined) return notIdentified(noPolicyFits(issuer, nearestOf(judgements), counting));
   const owner = await ownerOf(issuer, source, policy);
-  const { sub: _free, ...evidence } = counting;
   return identified({
     kind: "oidc",
     owner,
     account: policy.hasOwnAccount ? `pol.${policy.name}` : accountOf(owner),
     policy,
-    evidence: { by: "oidc", issuer: issuer.name, claims: evidence },
+    evidence: { by: "oidc", issuer: issuer.name, claims: evidentOf(issuer, counting) },
     seesAll: false,
   });
+}
+
+/** The claims that are kept with what a caller did: of a subject, which says the others once more, only one that is the id itself. */
+function evidentOf(issuer: Issuer, { sub, ...others }: Readonly<Record<string, string>>) {
+  return sub !== undefined && stableIdsOf(issuer).includes("sub") ? { sub, ...others } : others;
 }
 
 /** Where a call comes from, by ids that never pass to another. */
@@ -90,7 +94,7 @@ async function ownerOf(issuer: Issuer, { id, run }: Source, policy: Policy): Pro
 
 /** What a caller is told whose token is right and grants nothing: its own claims; and what a policy wants, where that means it. */
 function noPolicyFits(
-  { name }: Issuer,
+  { name, url }: Issuer,
   nearest: Judgement | null,
   claims: Readonly<Record<string, string>>,
 ): AuthRefusal {
@@ -101,7 +105,7 @@ function noPolicyFits(
       message: `No policy takes tokens of ${name}.`,
       rule: `a policy with the issuer ${name} must fit`,
       next,
-      claims,
+      claims: { iss: url, ...claims },
     };
   const { policy, isMeant, failed } = nearest;
   const said = failed.value === null ? "missing" : failed.value;
@@ -111,6 +115,6 @@ function noPolicyFits(
     rule: `\`${failed.claim}\` must be ${isMeant ? failed.wanted : "what the policy names"}`,
     next,
     policy: policy.name,
-    claims,
+    claims: { iss: url, ...claims },
   };
 }

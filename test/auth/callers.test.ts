@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { identify } from "../../src/auth/identify.ts";
+import { identifyClaims } from "../../src/auth/oidc.ts";
 import { readDeployment, type Configuration } from "../../src/deployment.ts";
 import { isLabelValue } from "../../src/machine/labels.ts";
 import { isOwner } from "../../src/machine/name.ts";
@@ -219,6 +220,23 @@ describe("the principal", () => {
     });
   });
 
+  it("shows the subject where that is the issuer's id, and only there", async () => {
+    const evident = async (id_claim: string, claims: Record<string, string>) => {
+      const entry = { ...ENTRIES.forge, id_claim };
+      const { issuers, policies } = readDeployment(
+        { issuers: [entry], policies: [{ name: "one", issuer: "forge", claims: { [id_claim]: ["7", "8"] } }] },
+        false,
+      );
+      const issuer = issuers.find(({ name }) => name === "forge");
+      if (issuer === undefined) throw new Error("no issuer");
+      const caller = await identifyClaims(issuer, claims, policies);
+      return caller.ok ? caller.principal.evidence : caller.refusal;
+    };
+    const evidence = { by: "oidc", issuer: "forge" };
+    expect(await evident("sub", { sub: "7" })).toEqual({ ...evidence, claims: { sub: "7" } });
+    expect(await evident("team", { sub: "7", team: "8" })).toEqual({ ...evidence, claims: { team: "8" } });
+  });
+
   it("has keys that fit a label and tell all issuers, sources and runs apart, whatever the ids and the policy's name", async () => {
     const id = fc.bigInt({ min: 1n, max: 10n ** 18n - 1n }).map(String);
     const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,30}[a-z0-9]$/).filter((one) => one !== "default");
@@ -299,6 +317,7 @@ describe("a token that is right and fits no policy is refused, and says why", ()
     await callers.expectRefused(answer, 403, "forbidden", fields);
     const { claims: shown } = z.object({ claims: z.record(z.string(), z.string()) }).parse(answer.body);
     const { repository_id, ref, event_name } = githubClaims(claims);
+    expect(shown).toMatchObject({ iss: GITHUB });
     expect(shown).toMatchObject(
       Object.fromEntries(Object.entries({ repository_id, ref, event_name }).filter(([, one]) => one !== undefined)),
     );
