@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { decodeJwt } from "jose";
 import * as z from "zod";
-import { judgeClaims, valuesOf, type Claims } from "../../src/auth/claims.ts";
+import { claimsThatCount, judgeClaims, valuesOf, type Claims } from "../../src/auth/claims.ts";
 import type { Issuer } from "../../src/auth/issuers.ts";
 import { identifyClaims, isJwt } from "../../src/auth/oidc.ts";
 import type { Policy } from "../../src/auth/policy.ts";
@@ -12,7 +12,8 @@ import { loadConfiguration } from "../configuration.ts";
 const USAGE = "usage: npm run policy -- <claims.json | token>";
 const HELP = `${USAGE}
 
-Tells which policy of mayfly.config.ts takes the token of a CI job, and why each other does not.
+Tells which policy of mayfly.config.ts takes the token of a CI job, and why each other does not. Where none does, it shows the claims
+that one can be written from.
 
   claims.json   a file with the claims as a JSON object, \`iss\` among them
   token         the token itself; it is decoded, not verified
@@ -64,6 +65,8 @@ async function judge(claims: Claims & { iss: string }): Promise<number> {
   sayPolicies(policies, taken, issuer, claims);
   if (!caller.ok) {
     say(`no: ${caller.refusal.message}`);
+    say("claims that a policy can be written from:");
+    for (const [claim, value] of Object.entries(claimsThatCount(policies, issuer, claims))) say(`  ${claim}: ${value}`);
     return NOT_TAKEN;
   }
   say(

@@ -8,7 +8,7 @@ import { checkShortHashes, digits, shortHash, stableIdsOf, type Issuer } from ".
 import type { Policy } from "./policy.ts";
 import { accountOf, identified, notIdentified, type AuthRefusal, type Identified } from "./principal.ts";
 import type { AuthSettings, Identifying } from "./settings.ts";
-import { verifyJwt } from "./verify.ts";
+import { noPolicyTakes, verifyJwt } from "./verify.ts";
 
 /** Whether a bearer token looks like a JWT (RFC 7519). */
 export const isJwt = (token: string): boolean => /^eyJ[\w-]*\.[\w-]*\.[\w-]*$/.test(token);
@@ -94,27 +94,19 @@ async function ownerOf(issuer: Issuer, { id, run }: Source, policy: Policy): Pro
 
 /** What a caller is told whose token is right and grants nothing: its own claims; and what a policy wants, where that means it. */
 function noPolicyFits(
-  { name, url }: Issuer,
+  issuer: Issuer,
   nearest: Judgement | null,
   claims: Readonly<Record<string, string>>,
 ): AuthRefusal {
-  const next = "An admin writes policies into mayfly.config.ts; `claims` are what one can be written from.";
-  if (nearest === null || nearest.failed === null)
-    return {
-      code: "forbidden",
-      message: `No policy takes tokens of ${name}.`,
-      rule: `a policy with the issuer ${name} must fit`,
-      next,
-      claims: { iss: url, ...claims },
-    };
+  if (nearest === null || nearest.failed === null) return noPolicyTakes(issuer);
   const { policy, isMeant, failed } = nearest;
   const said = failed.value === null ? "missing" : failed.value;
   return {
     code: "forbidden",
     message: `No policy fits this token. ${policy.name} comes nearest, but for \`${failed.claim}\`, which is ${said}.`,
     rule: `\`${failed.claim}\` must be ${isMeant ? failed.wanted : "what the policy names"}`,
-    next,
+    next: "An admin writes policies into mayfly.config.ts; `claims` are what one can be written from.",
     policy: policy.name,
-    claims: { iss: url, ...claims },
+    claims: { iss: issuer.url, ...claims },
   };
 }

@@ -26,16 +26,6 @@ describe("a token that is revoked with destroy", () => {
   });
 });
 
-describe("an unverified caller", () => {
-  it("causes no fetch to an issuer whose tokens no policy takes", async () => {
-    const issuer = await createIssuer({ url: GITLAB, alg: "ES256" });
-    const callers = await createCallers({ issuer });
-    const token = await issuer.sign(gitlabClaims(), callers.mayfly.now());
-    await callers.present(token.slice(0, -6) + "AAAAAA");
-    expect(issuer.asked).toEqual([]);
-  });
-});
-
 describe("a JWT", () => {
   it("that was made ten years ago for twenty years is not taken", async () => {
     const issuer = await createIssuer({ url: GITHUB, alg: "ES256" });

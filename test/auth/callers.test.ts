@@ -370,9 +370,14 @@ describe("a token that is right and fits no policy is refused, and says why", ()
     const answer = await callers.ask(githubClaims());
     await callers.expectRefused(answer, 403, "forbidden", {
       detail: "No policy takes tokens of github.",
-      claims: { repository_id: "74", ref: "refs/heads/main" },
+      next: expect.stringContaining("npm run policy"),
     });
     expect(answer.body).not.toHaveProperty("policy");
+    expect(answer.body).not.toHaveProperty("claims");
+    // Nobody is asked for keys, so that a token that nobody has signed costs no more.
+    expect(callers.issuer.asked).toEqual([]);
+    expect((await callers.present(`${(await callers.sign(githubClaims())).slice(0, -6)}AAAAAA`)).status).toBe(403);
+    expect(callers.issuer.asked).toEqual([]);
   });
 
   it("a policy of another issuer with the same ids", async () => {
