@@ -117,14 +117,36 @@ function partsOf(given: unknown) {
   const shape = z.record(z.string(), z.unknown(), "must be what defineConfig is given: an object");
   const { success, data, error } = shape.safeParse(given);
   if (!success) throw new Misconfigured("mayfly.config.ts", error.issues[0]?.message ?? "cannot be read");
-  for (const key of Object.keys(data)) {
+  // Of what was given itself: a copy lacks what is called __proto__.
+  for (const key of Object.keys(Object(given))) {
     if (LATER.has(key))
       throw new Misconfigured(key, "is not supported yet: leave it out, for nothing would come of it");
     if (!PARTS.some((part) => part === key))
       throw new Misconfigured(key, `is no part of a configuration: ${PARTS.join(", ")}`);
+    if (data[key] === undefined) throw new Misconfigured(key, UNDEFINED);
   }
   const { policies = [], profiles = {}, issuers = [] } = data;
   return { policies, profiles, issuers };
+}
+
+const UNDEFINED = "must have a value, or be left out: it is undefined";
+
+/**
+ * Throws {@link Misconfigured} for what would be dropped without a word, deep in an entry: whoever wrote it meant something. A key
+ * that is `undefined` is mostly a slip in a name (`LISTS.smal`), and `__proto__` is no key to whoever copies.
+ */
+function refuseDropped(given: unknown, key: string): void {
+  if (typeof given !== "object" || given === null) return;
+  const prototype: unknown = Object.getPrototypeOf(given);
+  // Written in a literal, __proto__ is what an object inherits from.
+  if (!Array.isArray(given) && prototype !== null && Object.getPrototypeOf(prototype) !== null)
+    throw new Misconfigured(key, "must be a plain object, which inherits nothing");
+  for (const [name, value] of Object.entries(given)) {
+    const path = `${key}.${name}`;
+    if (name === "__proto__") throw new Misconfigured(path, "is no key that can stand here");
+    if (value === undefined) throw new Misconfigured(path, UNDEFINED);
+    refuseDropped(value, path);
+  }
 }
 
 function readIssuers(given: unknown, mayBeLocal: boolean): Issuer[] {
@@ -140,7 +162,9 @@ function readIssuers(given: unknown, mayBeLocal: boolean): Issuer[] {
 
 function readProfiles(given: unknown): Profiles {
   const schema = z.record(z.string(), z.unknown(), "must be an object of profiles by name");
-  const read = Object.entries(parsed(schema, given, "profiles")).map(([name, entry]) => {
+  const entries = parsed(schema, given, "profiles");
+  refuseDropped(given, "profiles");
+  const read = Object.entries(entries).map(([name, entry]) => {
     const key = `profiles.${name}`;
     parsed(configName, name, key);
     const body = parsed(profileBody, entry, key);
@@ -171,7 +195,9 @@ function entriesOf(part: string, given: unknown): { key: string; entry: unknown 
   const entries = parsed(z.array(z.unknown(), `must be a list of ${part}`), given, part);
   return entries.map((entry, index) => {
     const named = z.object({ name: configName }).safeParse(entry);
-    return { key: `${part}.${named.success ? named.data.name : index}`, entry };
+    const key = `${part}.${named.success ? named.data.name : index}`;
+    refuseDropped(entry, key);
+    return { key, entry };
   });
 }
 

@@ -59,18 +59,3 @@ describe("what a caller who may make nothing writes into D1", () => {
   });
 });
 
-describe("a configuration that says undefined", () => {
-  const entry = { name: "a", issuer: "github", claims: { repository_id: "74" } };
-  it.each([
-    ["a claim", { policies: [{ ...entry, claims: { repository_id: "74", ref: undefined } }] }],
-    ["server_types", { policies: [{ ...entry, server_types: undefined }] }],
-    ["may", { policies: [{ ...entry, may: undefined }] }],
-    ["longest", { policies: [{ ...entry, longest: undefined }] }],
-    ["needs_firewall", { policies: [{ ...entry, needs_firewall: undefined }] }],
-    ["policies", { policies: undefined }],
-    ["a whole policy", { policies: [undefined, entry] }],
-    ["an audience", { issuers: [{ name: "x", url: "https://x.example", kind: "gitlab", audience: undefined }] }],
-  ])("where something was meant is refused: %s", (_, given) => {
-    expect(() => readDeployment(given as unknown as Configuration, false)).toThrow();
-  });
-});
