@@ -80,6 +80,12 @@ describe("an issuer's keys", () => {
     callers.mayfly.advance(10 * MINUTE);
     expect((await callers.ask(githubClaims())).status).toBe(403);
     expect(callers.issuer.asked).toHaveLength(21);
+    // Once they are known, those go by them who may not ask.
+    callers.mayfly.advance(10 * MINUTE);
+    const later = await callers.sign(githubClaims());
+    const all = await Promise.all(Array.from({ length: 30 }, () => callers.present(later)));
+    expect(callers.issuer.asked).toHaveLength(41);
+    expect(new Set(all.map(({ status }) => status))).toEqual(new Set([403]));
   });
 
   it("stay those that were asked for last, where an older answer comes later", async () => {
@@ -165,6 +171,43 @@ describe("an issuer that does not serve its keys", () => {
       detail: "The keys of github cannot be had: it did not answer in time.",
     });
     expect(callers.issuer.asked).toHaveLength(1);
+  });
+
+  it("stops nobody whose key was known within the hour; who shows another comes back", async () => {
+    const callers = await createCallers({});
+    expect((await callers.ask(githubClaims())).status).toBe(201);
+    callers.issuer.answer = () => new Response("no", { status: 500 });
+    for (const wait of [10 * MINUTE, SECOND, 50 * MINUTE - SECOND - 1]) {
+      callers.mayfly.advance(wait);
+      expect((await callers.ask(githubClaims())).status).toBe(200);
+      const token = await callers.issuer.sign(githubClaims(), callers.mayfly.now(), { kid: "another" });
+      expect(await callers.present(token)).toMatchObject({ status: 503, body: { code: "issuer_unavailable" } });
+    }
+    // Asked at 10 and at 60 minutes, once each: whoever came in between went by what was known.
+    expect(callers.issuer.asked).toHaveLength(3);
+    callers.mayfly.advance(1);
+    expect(await callers.ask(githubClaims())).toMatchObject({ status: 503, body: { code: "issuer_unavailable" } });
+    callers.issuer.answer = undefined;
+    callers.mayfly.advance(10 * SECOND);
+    const token = await callers.sign(githubClaims());
+    expect((await callers.mayfly.send("GET", "/v1/whoami", undefined, token)).status).toBe(200);
+  });
+
+  it("and then serves others has those, and the old ones count no more", async () => {
+    const callers = await createCallers({});
+    const old = await callers.issuer.sign(
+      githubClaims({ exp: callers.mayfly.now() / 1000 + 3600 }),
+      callers.mayfly.now(),
+    );
+    expect((await callers.present(old)).status).toBe(201);
+    callers.issuer.answer = () => new Response("no", { status: 500 });
+    callers.mayfly.advance(10 * MINUTE);
+    expect((await callers.present(old)).status).toBe(200);
+    callers.issuer.answer = undefined;
+    await callers.issuer.rotate();
+    callers.mayfly.advance(10 * SECOND);
+    expect(await callers.present(old)).toMatchObject({ status: 401, body: { rule: "`kid` must be a key's" } });
+    expect((await callers.ask(githubClaims())).status).toBe(200);
   });
 
   it("says when to come back", async () => {
