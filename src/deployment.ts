@@ -109,7 +109,7 @@ function checkAudience({ policies, issuers }: Deployment, audience: string | nul
   if (policy !== undefined)
     throw new Misconfigured(
       "OIDC_AUDIENCE",
-      `must be set: the policy ${policy.name} takes tokens of ${policy.issuer}, which must be made for somebody`,
+      "must be set: there is a policy for tokens of an issuer, and whom those must be made for is not said",
     );
 }
 

