@@ -46,15 +46,17 @@ const LATER = new Set(["hooks", "endpoints", "runners"]);
 /** The settings that stand for a part each, as JSON, where the provider runs on this machine. */
 export const PART_SETTINGS = PARTS.map((part) => part.toUpperCase());
 
+const FILE = "mayfly.config.ts";
+
 /**
  * Reads a configuration, or throws {@link Misconfigured} with the first entry that cannot be used. `mayBeLocal`: issuers may be on
- * this machine, too.
+ * this machine, too. `policiesIn`: where its policies are written.
  */
-export function readDeployment(given: unknown, mayBeLocal: boolean): Deployment {
+export function readDeployment(given: unknown, mayBeLocal: boolean, policiesIn = FILE): Deployment {
   const parts = partsOf(given);
   const issuers = readIssuers(parts.issuers, mayBeLocal);
   const profiles = readProfiles(parts.profiles);
-  return { issuers, profiles, policies: readPolicies(parts.policies, issuers, profiles) };
+  return { issuers, profiles, policies: readPolicies(parts.policies, { issuers, profiles }, policiesIn) };
 }
 
 /** The same before anything runs, where there is time to find out what takes a promise: that issuers are told apart. */
@@ -70,8 +72,11 @@ export function createDeployments(file: object): (env: unknown, config: Config) 
   return (env, config) => {
     const parts = partsIn(env, isLocal(config));
     const key = JSON.stringify([isLocal(config), parts]);
-    const deployment = last?.key === key ? last.deployment : readDeployment({ ...file, ...parts }, isLocal(config));
-    last = { key, deployment };
+    if (last?.key !== key) {
+      const policiesIn = "policies" in parts ? "the setting POLICIES" : FILE;
+      last = { key, deployment: readDeployment({ ...file, ...parts }, isLocal(config), policiesIn) };
+    }
+    const { deployment } = last;
     checkAudience(deployment, config.oidcAudience);
     return deployment;
   };
@@ -116,7 +121,7 @@ function checkAudience({ policies, issuers }: Deployment, audience: string | nul
 function partsOf(given: unknown) {
   const shape = z.record(z.string(), z.unknown(), "must be what defineConfig is given: an object");
   const { success, data, error } = shape.safeParse(given);
-  if (!success) throw new Misconfigured("mayfly.config.ts", error.issues[0]?.message ?? "cannot be read");
+  if (!success) throw new Misconfigured(FILE, error.issues[0]?.message ?? "cannot be read");
   // Of what was given itself: a copy lacks what is called __proto__.
   for (const key of Object.keys(Object(given))) {
     if (LATER.has(key))
@@ -173,14 +178,18 @@ function readProfiles(given: unknown): Profiles {
   return new Map(read);
 }
 
-function readPolicies(given: unknown, issuers: readonly Issuer[], profiles: Profiles): Policy[] {
+function readPolicies(
+  given: unknown,
+  { issuers, profiles }: Pick<Deployment, "issuers" | "profiles">,
+  writtenIn: string,
+): Policy[] {
   const names = new Set<string>();
   return entriesOf("policies", given).map(({ key, entry }, index) => {
     const read = parsed(policyEntry, entry, key);
     refuse(key, faultIn(read, issuers) ?? unknownProfile(read.profiles ?? [], profiles));
     if (names.has(read.name)) throw new Misconfigured(key, "must be there once: callers and tokens go by its name");
     names.add(read.name);
-    return policyOf(read, `policies[${index}] in mayfly.config.ts`);
+    return policyOf(read, `policies[${index}] in ${writtenIn}`);
   });
 }
 

@@ -468,7 +468,9 @@ describe("a part as JSON in a setting", () => {
 
   it("stands in place of that part of the file, while the provider is on this machine", () => {
     const policies = [{ name: "other" }];
-    expect(open({ ...LOCAL, POLICIES: JSON.stringify(policies) })).toEqual(read({ ...FILE, policies }));
+    const given = open({ ...LOCAL, POLICIES: JSON.stringify(policies) });
+    const [other] = read({ policies }).policies;
+    expect(given).toEqual({ ...read(FILE), policies: [{ ...other, source: "policies[0] in the setting POLICIES" }] });
     expect(open({ ...LOCAL, PROFILES: ' {"big": {}}\n' })).toEqual(read({ ...FILE, profiles: { big: {} } }));
     expect(open({ ...LOCAL, ISSUERS: JSON.stringify([FORGE]) })).toEqual(read({ ...FILE, issuers: [FORGE] }));
   });
