@@ -10,7 +10,7 @@ const FILE = join(import.meta.dirname, "../mayfly.config.ts");
 
 const exported = z.object({ default: z.looseObject({}) });
 
-/** What `mayfly.config.ts` exports; whether it can be used, `readDeployment` finds out. Rejects where it cannot be bundled or run. */
+/** What `mayfly.config.ts` exports; whether it can be used, `verifyDeployment` finds out. Rejects where it cannot be bundled or run. */
 export async function loadConfiguration(file = FILE): Promise<object> {
   const { outputFiles } = await build({
     entryPoints: [file],

@@ -1,5 +1,6 @@
 // `npm start`: all of mayfly on this machine, with a tick every ten seconds, until Ctrl-C.
 import { randomBytes } from "node:crypto";
+import { checkShortHashes } from "../src/auth/issuers.ts";
 import { readConfig, SETTINGS, UNSUPPORTED_SETTINGS } from "../src/config.ts";
 import { createDeployments, PART_SETTINGS } from "../src/deployment.ts";
 import { loadConfiguration } from "./configuration.ts";
@@ -48,7 +49,8 @@ async function start(): Promise<void> {
   // Deployed, a setting that cannot be used is answered by each request; here it can be said at once.
   const environment = { HCLOUD_ENDPOINT: "http://127.0.0.1/v1", ...settings };
   const config = readConfig(environment);
-  createDeployments(await loadConfiguration())(environment, config);
+  const { issuers } = createDeployments(await loadConfiguration())(environment, config);
+  await checkShortHashes(issuers);
   const ports = { port: port("PORT", 8787), simPort: port("SIM_PORT", 8788) };
   console.log("starting the simulator, the Worker and its database …");
   const stack = await startStack({ ...ports, stateDir, settings, onLog: show });

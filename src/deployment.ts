@@ -5,6 +5,7 @@
 import * as z from "zod";
 import {
   BUILT_IN_ISSUERS,
+  checkShortHashes,
   configName,
   faultInIssuer,
   issuerEntry,
@@ -53,15 +54,24 @@ const LATER = new Set(["hooks", "endpoints", "runners"]);
 /** The settings that stand for a part each, as JSON, where the provider runs on this machine. */
 export const PART_SETTINGS = PARTS.map((part) => part.toUpperCase());
 
+const FILE = "mayfly.config.ts";
+
 /**
  * Reads a configuration, or throws {@link Misconfigured} with the first entry that cannot be used. `mayBeLocal`: issuers may be on
- * this machine, too.
+ * this machine, too. `policiesIn`: where its policies are written.
  */
-export function readDeployment(given: unknown, mayBeLocal: boolean): Deployment {
+export function readDeployment(given: unknown, mayBeLocal: boolean, policiesIn = FILE): Deployment {
   const parts = partsOf(given);
   const issuers = readIssuers(parts.issuers, mayBeLocal);
   const profiles = readProfiles(parts.profiles);
-  return { issuers, profiles, policies: readPolicies(parts.policies, issuers, profiles) };
+  return { issuers, profiles, policies: readPolicies(parts.policies, { issuers, profiles }, policiesIn) };
+}
+
+/** The same before anything runs, where there is time to find out what takes a promise: that issuers are told apart. */
+export async function verifyDeployment(given: unknown, mayBeLocal: boolean): Promise<Deployment> {
+  const deployment = readDeployment(given, mayBeLocal);
+  await checkShortHashes(deployment.issuers);
+  return deployment;
 }
 
 /** What opens the deployment of an environment: the file, and what the environment says beside it; read once for equal ones. */
@@ -70,8 +80,11 @@ export function createDeployments(file: object): (env: unknown, config: Config) 
   return (env, config) => {
     const parts = partsIn(env, isLocal(config));
     const key = JSON.stringify([isLocal(config), parts]);
-    const deployment = last?.key === key ? last.deployment : readDeployment({ ...file, ...parts }, isLocal(config));
-    last = { key, deployment };
+    if (last?.key !== key) {
+      const policiesIn = "policies" in parts ? "the setting POLICIES" : FILE;
+      last = { key, deployment: readDeployment({ ...file, ...parts }, isLocal(config), policiesIn) };
+    }
+    const { deployment } = last;
     checkAudience(deployment, config.oidcAudience);
     return deployment;
   };
@@ -109,22 +122,44 @@ function checkAudience({ policies, issuers }: Deployment, audience: string | nul
   if (policy !== undefined)
     throw new Misconfigured(
       "OIDC_AUDIENCE",
-      `must be set: the policy ${policy.name} takes tokens of ${policy.issuer}, which must be made for somebody`,
+      "must be set: there is a policy for tokens of an issuer, and whom those must be made for is not said",
     );
 }
 
 function partsOf(given: unknown) {
   const shape = z.record(z.string(), z.unknown(), "must be what defineConfig is given: an object");
   const { success, data, error } = shape.safeParse(given);
-  if (!success) throw new Misconfigured("mayfly.config.ts", error.issues[0]?.message ?? "cannot be read");
-  for (const key of Object.keys(data)) {
+  if (!success) throw new Misconfigured(FILE, error.issues[0]?.message ?? "cannot be read");
+  // Of what was given itself: a copy lacks what is called __proto__.
+  for (const key of Object.keys(Object(given))) {
     if (LATER.has(key))
       throw new Misconfigured(key, "is not supported yet: leave it out, for nothing would come of it");
     if (!PARTS.some((part) => part === key))
       throw new Misconfigured(key, `is no part of a configuration: ${PARTS.join(", ")}`);
+    if (data[key] === undefined) throw new Misconfigured(key, UNDEFINED);
   }
   const { policies = [], profiles = {}, issuers = [] } = data;
   return { policies, profiles, issuers };
+}
+
+const UNDEFINED = "must have a value, or be left out: it is undefined";
+
+/**
+ * Throws {@link Misconfigured} for what would be dropped without a word, deep in an entry: whoever wrote it meant something. A key
+ * that is `undefined` is mostly a slip in a name (`LISTS.smal`), and `__proto__` is no key to whoever copies.
+ */
+function refuseDropped(given: unknown, key: string): void {
+  if (typeof given !== "object" || given === null) return;
+  const prototype: unknown = Object.getPrototypeOf(given);
+  // Written in a literal, __proto__ is what an object inherits from.
+  if (!Array.isArray(given) && prototype !== null && Object.getPrototypeOf(prototype) !== null)
+    throw new Misconfigured(key, "must be a plain object, which inherits nothing");
+  for (const [name, value] of Object.entries(given)) {
+    const path = `${key}.${name}`;
+    if (name === "__proto__") throw new Misconfigured(path, "is no key that can stand here");
+    if (value === undefined) throw new Misconfigured(path, UNDEFINED);
+    refuseDropped(value, path);
+  }
 }
 
 function readIssuers(given: unknown, mayBeLocal: boolean): Issuer[] {
@@ -140,7 +175,9 @@ function readIssuers(given: unknown, mayBeLocal: boolean): Issuer[] {
 
 function readProfiles(given: unknown): Profiles {
   const schema = z.record(z.string(), z.unknown(), "must be an object of profiles by name");
-  const read = Object.entries(parsed(schema, given, "profiles")).map(([name, entry]) => {
+  const entries = parsed(schema, given, "profiles");
+  refuseDropped(given, "profiles");
+  const read = Object.entries(entries).map(([name, entry]) => {
     const key = `profiles.${name}`;
     parsed(configName, name, key);
     const body = parsed(profileBody, entry, key);
@@ -149,14 +186,18 @@ function readProfiles(given: unknown): Profiles {
   return new Map(read);
 }
 
-function readPolicies(given: unknown, issuers: readonly Issuer[], profiles: Profiles): Policy[] {
+function readPolicies(
+  given: unknown,
+  { issuers, profiles }: Pick<Deployment, "issuers" | "profiles">,
+  writtenIn: string,
+): Policy[] {
   const names = new Set<string>();
   const policies = entriesOf("policies", given).map(({ key, entry }, index) => {
     const read = parsed(policyEntry, entry, key);
     refuse(key, faultIn(read, issuers) ?? unknownProfile(read.profiles ?? [], profiles));
     if (names.has(read.name)) throw new Misconfigured(key, "must be there once: callers and tokens go by its name");
     names.add(read.name);
-    return policyOf(read, `policies[${index}] in mayfly.config.ts`);
+    return policyOf(read, `policies[${index}] in ${writtenIn}`);
   });
   const { mostMachines } = tokenPolicy(policies, "default") ?? DEFAULT_POLICY;
   return policies.map((policy) => (policy.mostMachines === null ? withMost(policy, mostMachines) : policy));
@@ -175,7 +216,9 @@ function entriesOf(part: string, given: unknown): { key: string; entry: unknown 
   const entries = parsed(z.array(z.unknown(), `must be a list of ${part}`), given, part);
   return entries.map((entry, index) => {
     const named = z.object({ name: configName }).safeParse(entry);
-    return { key: `${part}.${named.success ? named.data.name : index}`, entry };
+    const key = `${part}.${named.success ? named.data.name : index}`;
+    refuseDropped(entry, key);
+    return { key, entry };
   });
 }
 

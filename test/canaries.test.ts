@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { hear, hearAnswer, refuseLeaks, takeLeaks } from "./canaries.ts";
-import { BODY, createMayfly } from "./mayfly.ts";
+import { guardRequest, hear, hearAnswer, refuseLeaks, takeLeaks } from "./canaries.ts";
+import { createIssuer, GITHUB, githubClaims } from "./auth/issuer.ts";
+import { BODY, createMayfly, NOW } from "./mayfly.ts";
 import { ROOT_PASSWORD } from "./simulator/create-server.ts";
 
 const SCRIPT = '#cloud-config\nruncmd:\n  - echo "hunter2 hunter2"\n';
@@ -29,6 +30,19 @@ it("a leak is found in an answer, a header, a log line, a sweep's report and D1,
       "HCLOUD_TOKEN is in D1's table machines",
     ]),
   );
+});
+
+it.each<[string, (parts: readonly string[]) => string]>([
+  ["its end", ([header = "", payload = "", signature = ""]) => [header, payload, signature.slice(0, -1)].join(".")],
+  ["its header", ([, payload = "", signature = ""]) => `${payload}.${signature}`],
+  ["all but its payload", ([, payload = ""]) => payload],
+  ["all but its signature", ([, , signature = ""]) => signature],
+])("a JWT without %s is a leak too", async (_, cut) => {
+  const issuer = await createIssuer({ url: GITHUB, alg: "ES256" });
+  const token = await issuer.sign(githubClaims(), NOW);
+  guardRequest(undefined, token);
+  hear("the log", cut(token.split(".")));
+  expect(await leaks()).toEqual(["a JWT is in the log"]);
 });
 
 it("one line of a secret is a leak too, and a test that leaks fails", async () => {

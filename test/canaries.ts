@@ -31,7 +31,8 @@ export function guard(what: string, secret: string): void {
 
 /** What a request carries: JWTs, and the cloud-init of its body. */
 export function guardRequest(body: unknown, token: string | null): void {
-  if (token?.startsWith("eyJ")) guard("a JWT", token);
+  // Cut, it is no less: whoever has the payload knows what only the job was told, and the signature makes it whole again.
+  if (token?.startsWith("eyJ")) for (const part of [token, ...token.split(".").slice(1)]) guard("a JWT", part);
   guardCloudInit("cloud_init", body);
 }
 

@@ -2,8 +2,10 @@ import { describe, expect, it } from "vitest";
 import { BUILT_IN_ISSUERS } from "../src/auth/issuers.ts";
 import { MAKEABLE } from "../src/auth/policy.ts";
 import { readConfig } from "../src/config.ts";
-import { createDeployments, defineConfig, readDeployment } from "../src/deployment.ts";
+import { createDeployments, defineConfig, readDeployment, verifyDeployment } from "../src/deployment.ts";
 import { Misconfigured } from "../src/machine/misconfigured.ts";
+import { createCallers } from "./auth/callers.ts";
+import { createIssuer, gitlabClaims } from "./auth/issuer.ts";
 import { BODY, createMayfly, HOUR, LOCAL, minutes, servers } from "./mayfly.ts";
 
 /** Every value that could be a secret contains it. */
@@ -29,7 +31,6 @@ describe("an empty configuration", () => {
   it("has the two issuers that are always there, and nothing else", () => {
     expect(read({})).toEqual({ policies: [], profiles: new Map(), issuers: BUILT_IN_ISSUERS });
     expect(read({ policies: [], profiles: {}, issuers: [] })).toEqual(read({}));
-    expect(read({ policies: undefined })).toEqual(read({}));
   });
 
   it("lends as it always did: to the admin and to minted tokens, without a limit on what they name", async () => {
@@ -186,7 +187,7 @@ describe("a mistake names the entry, the key and the rule", () => {
   });
 
   it.each<[string, object]>([
-    ["policies.0.name must be text", { name: undefined }],
+    ["policies.0.name must be text", { name: 7 }],
     [
       "policies.0.name must be 1 to 32 lower-case letters, digits and inner hyphens, beginning with a letter",
       { name: "Canary" },
@@ -201,10 +202,6 @@ describe("a mistake names the entry, the key and the rule", () => {
     [
       "policies.ci.claims must have repository_id or repository_owner_id: a name can pass to somebody else",
       { claims: {} },
-    ],
-    [
-      "policies.ci.claims must have repository_id or repository_owner_id: a name can pass to somebody else",
-      { claims: undefined },
     ],
     [
       "policies.ci.claims must have repository_id or repository_owner_id: a name can pass to somebody else",
@@ -346,7 +343,7 @@ describe("a mistake names the entry, the key and the rule", () => {
       "issuers.forge.url must be another: an issuer of that url is there already",
       { url: "https://token.actions.githubusercontent.com" },
     ],
-    ["issuers.forge.url must be an https URL", { url: undefined }],
+    ["issuers.forge.url must be an https URL", { url: null }],
     ["issuers.forge.url must be an https URL", { url: "canary" }],
     [
       "issuers.forge.url must be https: keys that came in the clear could be anybody's",
@@ -359,10 +356,6 @@ describe("a mistake names the entry, the key and the rule", () => {
     ["issuers.forge.audience must not be empty", { audience: "" }],
     ["issuers.forge.kind must be github or gitlab, or left out", { kind: "forgejo" }],
     ["issuers.forge.id_claim must be left out where kind says which claims are ids", { kind: "github" }],
-    [
-      "issuers.forge.id_claim is required without a kind: the claim that tells callers apart and never passes to another",
-      { id_claim: undefined },
-    ],
     ["issuers.forge.secret is no key that can stand here", { secret: CANARY }],
   ])("of an issuer: %s", (message, more) => {
     const refusal = refusalOf(() => read(issuer(more)));
@@ -370,11 +363,82 @@ describe("a mistake names the entry, the key and the rule", () => {
     expect(refusal.stack).not.toContain(CANARY);
   });
 
+  const UNDEFINED = "must have a value, or be left out: it is undefined";
+  it.each<[string, unknown]>([
+    [`policies ${UNDEFINED}`, { policies: undefined }],
+    [`policies.ci.server_types ${UNDEFINED}`, policy({ server_types: undefined })],
+    [`policies.ci.may.1 ${UNDEFINED}`, policy({ may: ["machines", undefined] })],
+    [`policies.ci.needs_firewall ${UNDEFINED}`, policy({ needs_firewall: undefined })],
+    [`policies.ci.claims ${UNDEFINED}`, policy({ claims: undefined })],
+    [`policies.ci.claims.ref ${UNDEFINED}`, policy({ claims: { repository_id: 1, ref: undefined } })],
+    [`policies.ci.machines ${UNDEFINED}`, policy({ machines: undefined })],
+    [`policies.0.name ${UNDEFINED}`, policy({ name: undefined })],
+    ["policies.0 is required", { policies: [undefined, CI] }],
+    [`profiles.small ${UNDEFINED}`, profile(undefined)],
+    [
+      `profiles.small.firewalls.0.rules.0.port ${UNDEFINED}`,
+      profile({ firewalls: [{ rules: [{ port: undefined }] }] }),
+    ],
+    [`issuers.forge.audience ${UNDEFINED}`, issuer({ audience: undefined })],
+  ])("of a key whose value is undefined, which would be taken for left out: %s", (message, given) => {
+    expect(refusalOf(() => read(given)).message).toBe(message);
+  });
+
+  it.each<[string, string]>([
+    ["__proto__ is no part of a configuration: policies, profiles, issuers", '{"__proto__":[]}'],
+    ["policies.ci.__proto__", '{"policies":[{"name":"ci","__proto__":{"needs_firewall":true}}]}'],
+    ["policies.ci.claims.__proto__", '{"policies":[{"name":"ci","claims":{"repository_id":"1","__proto__":"x"}}]}'],
+    ["profiles.__proto__", '{"profiles":{"__proto__":{"server_type":"cx23"}}}'],
+    ["profiles.small.__proto__", '{"profiles":{"small":{"server_type":"cx23","__proto__":{"x":"cx23"}}}}'],
+    ["profiles.small.labels.__proto__", '{"profiles":{"small":{"labels":{"__proto__":"x"}}}}'],
+    ["issuers.own.__proto__", '{"issuers":[{"name":"own","url":"https://a.example","kind":"gitlab","__proto__":{}}]}'],
+  ])("of a key that would be dropped: %s", (message, text) => {
+    const told = refusalOf(() => read(JSON.parse(text))).message;
+    expect(told).toBe(message.includes(" ") ? message : `${message} is no key that can stand here`);
+  });
+
+  it("of what inherits, which no copy would", () => {
+    const more = { claims: { __proto__: { ref: "refs/heads/main" }, repository_id: "1" } };
+    expect(refusalOf(() => read(policy(more))).message).toBe(
+      "policies.ci.claims must be a plain object, which inherits nothing",
+    );
+  });
+
   it("of two issuers of one name, or of one address", () => {
     expect(refusalOf(() => read({ issuers: [FORGE, { ...FORGE, url: "https://b.example" }] })).key).toBe(
       "issuers.forge.name",
     );
     expect(refusalOf(() => read({ issuers: [FORGE, { ...FORGE, name: "b" }] })).key).toBe("issuers.b.url");
+  });
+});
+
+describe("two issuers whose urls' SHA-256 begin alike", () => {
+  const issuers = [
+    { name: "ours", url: "https://gitlab-16690.example.com", kind: "gitlab" as const },
+    { name: "theirs", url: "https://gitlab-57826.example.com", kind: "gitlab" as const },
+  ];
+  const policies = issuers.map(({ name }) => ({ name, issuer: name, claims: { project_id: "20" } }));
+  const [ours] = issuers;
+  const fault = {
+    key: "issuers.theirs.url",
+    rule: "must be another: its SHA-256 begins like that of ours, and what their callers make is kept under that",
+  };
+
+  it("are refused before anything runs", async () => {
+    await expect(verifyDeployment({ issuers, policies }, false)).rejects.toMatchObject(fault);
+    await expect(verifyDeployment({ issuers: [ours] }, false)).resolves.toEqual(read({ issuers: [ours] }));
+  });
+
+  it.each([0, 1])("let nobody in with a JWT where they run all the same, and alone they do: %i", async (index) => {
+    const [entry] = issuers.slice(index);
+    if (entry === undefined) throw new Error("no issuer");
+    const issuer = await createIssuer({ url: entry.url, jwksUri: `${entry.url}/keys`, alg: "ES256" });
+    const together = await createCallers({ issuer, configuration: { issuers, policies } });
+    await together.expectRefused(await together.ask(gitlabClaims()), 503, "misconfigured");
+    expect(issuer.asked).toEqual([]);
+    const own = policies.filter(({ name }) => name === entry.name);
+    const alone = await createCallers({ issuer, configuration: { issuers: [entry], policies: own } });
+    expect((await alone.ask(gitlabClaims())).status).toBe(201);
   });
 });
 
@@ -416,7 +480,9 @@ describe("a part as JSON in a setting", () => {
 
   it("stands in place of that part of the file, while the provider is on this machine", () => {
     const policies = [{ name: "other" }];
-    expect(open({ ...LOCAL, POLICIES: JSON.stringify(policies) })).toEqual(read({ ...FILE, policies }));
+    const given = open({ ...LOCAL, POLICIES: JSON.stringify(policies) });
+    const [other] = read({ policies }).policies;
+    expect(given).toEqual({ ...read(FILE), policies: [{ ...other, source: "policies[0] in the setting POLICIES" }] });
     expect(open({ ...LOCAL, PROFILES: ' {"big": {}}\n' })).toEqual(read({ ...FILE, profiles: { big: {} } }));
     expect(open({ ...LOCAL, ISSUERS: JSON.stringify([FORGE]) })).toEqual(read({ ...FILE, issuers: [FORGE] }));
   });
@@ -477,7 +543,7 @@ describe("OIDC_AUDIENCE", () => {
       expect(() => open(file, { OIDC_AUDIENCE: "mayfly" })).not.toThrow();
     }
     expect(refusalOf(() => open({ policies: [CI] })).rule).toBe(
-      "must be set: the policy ci takes tokens of github, which must be made for somebody",
+      "must be set: there is a policy for tokens of an issuer, and whom those must be made for is not said",
     );
   });
 
@@ -495,21 +561,22 @@ describe("OIDC_AUDIENCE", () => {
 describe("a Worker whose configuration cannot be used", () => {
   const wrong = { policies: [{ ...CI, claims: { repository_id: "*" } }] };
 
-  it("answers 503 misconfigured, naming the entry; health is red and names it too", async () => {
+  it("answers 503 misconfigured, and health is red: to whom is not known yet, so the entry is in the log alone", async () => {
     const mayfly = createMayfly({ OIDC_AUDIENCE: "mayfly" }, wrong);
     await mayfly.tick();
-    expect(await mayfly.send("GET", "/v1/machines")).toMatchObject({
+    const answer = await mayfly.send("GET", "/v1/machines", undefined, null);
+    expect(answer).toMatchObject({
       status: 503,
-      body: {
-        code: "misconfigured",
-        field: "policies.ci.claims.repository_id",
-        rule: "must be spelt out, without `*`",
-      },
+      body: { code: "misconfigured", detail: "The configuration cannot be used." },
     });
-    expect((await mayfly.send("GET", "/healthz")).body).toMatchObject({
-      status: "red",
-      reasons: ["the setting policies.ci.claims.repository_id must be spelt out, without `*`"],
-    });
+    expect(answer.body).not.toHaveProperty("field");
+    expect(answer.body).not.toHaveProperty("rule");
+    const health = await mayfly.send("GET", "/healthz", undefined, null);
+    expect(health.body).toMatchObject({ status: "red", reasons: ["the configuration cannot be used"] });
+    expect(answer.text + health.text).not.toMatch(/policies|repository_id|spelt out/);
+    expect(mayfly.logs.filter(({ event }) => event === "error")).toMatchObject([
+      { error: "Misconfigured: policies.ci.claims.repository_id must be spelt out, without `*`" },
+    ]);
   });
 
   it("says the same of a setting that its policies need", async () => {

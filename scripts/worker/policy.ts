@@ -2,17 +2,18 @@
 import { existsSync, readFileSync } from "node:fs";
 import { decodeJwt } from "jose";
 import * as z from "zod";
-import { judgeClaims, valuesOf, type Claims } from "../../src/auth/claims.ts";
+import { claimsThatCount, judgeClaims, valuesOf, type Claims } from "../../src/auth/claims.ts";
 import type { Issuer } from "../../src/auth/issuers.ts";
 import { identifyClaims, isJwt } from "../../src/auth/oidc.ts";
 import type { Policy } from "../../src/auth/policy.ts";
-import { partsIn, readDeployment } from "../../src/deployment.ts";
+import { partsIn, verifyDeployment } from "../../src/deployment.ts";
 import { loadConfiguration } from "../configuration.ts";
 
 const USAGE = "usage: npm run policy -- <claims.json | token>";
 const HELP = `${USAGE}
 
-Tells which policy of mayfly.config.ts takes the token of a CI job, and why each other does not.
+Tells which policy of mayfly.config.ts takes the token of a CI job, and why each other does not. Where none does, it shows the claims
+that one can be written from.
 
   claims.json   a file with the claims as a JSON object, \`iss\` among them
   token         the token itself; it is decoded, not verified
@@ -49,7 +50,8 @@ function readClaims(input: string): { claims: z.output<typeof claimsShape> } | {
 const say = (text: string, print = console.log): void => print(text.replaceAll(/\p{Cc}/gu, "\u{FFFD}"));
 
 async function judge(claims: Claims & { iss: string }): Promise<number> {
-  const { policies, issuers } = readDeployment({ ...(await loadConfiguration()), ...partsIn(process.env, true) }, true);
+  const given = { ...(await loadConfiguration()), ...partsIn(process.env, true) };
+  const { policies, issuers } = await verifyDeployment(given, true);
   const issuer = issuers.find(({ url }) => url === claims.iss);
   if (issuer === undefined) {
     say(`no issuer has the url ${claims.iss}`);
@@ -63,6 +65,8 @@ async function judge(claims: Claims & { iss: string }): Promise<number> {
   sayPolicies(policies, taken, issuer, claims);
   if (!caller.ok) {
     say(`no: ${caller.refusal.message}`);
+    say("claims that a policy can be written from:");
+    for (const [claim, value] of Object.entries(claimsThatCount(policies, issuer, claims))) say(`  ${claim}: ${value}`);
     return NOT_TAKEN;
   }
   say(

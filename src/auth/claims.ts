@@ -24,9 +24,10 @@ export interface Judgement {
   readonly failed: FailedClaim | null;
   /** Whether the caller is who the policy means, whatever else it lacks: every stable id that is named holds. */
   readonly isMeant: boolean;
-  /** How many of its claims hold, and of those how many are stable ids. */
-  readonly held: number;
+  /** How many of its stable ids hold. */
   readonly heldIds: number;
+  /** How many of its claims hold; 0 where it does not mean the caller, for who is not meant must not find out by trying. */
+  readonly held: number;
 }
 
 const LONGEST_SHOWN = 200;
@@ -39,7 +40,10 @@ export const cut = (text: string): string =>
 export const judgeClaims = (policies: readonly Policy[], issuer: Issuer, claims: Claims): readonly Judgement[] =>
   policies.filter((policy) => policy.issuer === issuer.name).map((policy) => judge(policy, issuer, claims));
 
-/** The policy that the least is missing to: a stable id that holds counts more than all other claims. Null where there is none. */
+/**
+ * The policy that the least is missing to: a stable id that holds counts more than all other claims, and of policies that do not mean
+ * the caller nothing else counts; of equals the first. Null where there is none.
+ */
 export function nearestOf(judgements: readonly Judgement[]): Judgement | null {
   const isNearer = (one: Judgement, other: Judgement): boolean =>
     one.heldIds === other.heldIds ? one.held > other.held : one.heldIds > other.heldIds;
@@ -99,16 +103,16 @@ function judge(policy: Policy, issuer: Issuer, claims: Claims): Judgement {
   const names = Object.keys(policy.claims).toSorted((a, b) => Number(ids.has(b)) - Number(ids.has(a)));
   const holding = new Set(names.filter((name) => holds(policy.claims[name] ?? [], claims, name)));
   const lacking = names.find((name) => !holding.has(name));
-  const heldIds = names.filter((name) => ids.has(name) && holding.has(name)).length;
+  const isMeant = names.every((name) => !ids.has(name) || holding.has(name));
   return {
     policy,
     failed:
       lacking === undefined
         ? failedEvent(policy, issuer, claims)
         : { claim: lacking, value: shownClaim(claims, lacking), wanted: told(policy.claims[lacking] ?? []) },
-    isMeant: names.every((name) => !ids.has(name) || holding.has(name)),
-    held: holding.size,
-    heldIds,
+    isMeant,
+    heldIds: names.filter((name) => ids.has(name) && holding.has(name)).length,
+    held: isMeant ? holding.size : 0,
   };
 }
 

@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { Misconfigured } from "../machine/misconfigured.ts";
+import { sha256Hex } from "./hash.ts";
 
 /** Whose claims a token's claims read like. `other` has no stable id that is known here: `id_claim` names it. */
 export type IssuerKind = "github" | "gitlab" | "other";
@@ -117,4 +119,22 @@ export function faultInIssuer(issuer: Issuer, others: readonly Issuer[]): { fiel
       rule: "is required without a kind: the claim that tells callers apart and never passes to another",
     };
   return null;
+}
+
+/** How owners' keys tell issuers apart whose ids count from one each. */
+export const shortHash = async ({ url }: Pick<Issuer, "url">): Promise<string> => (await sha256Hex(url)).slice(0, 8);
+
+/** Throws {@link Misconfigured} where two issuers have one short hash: callers of the one would have what callers of the other made. */
+export async function checkShortHashes(issuers: readonly Issuer[]): Promise<void> {
+  const seen = new Map<string, string>();
+  for (const { name, url } of issuers) {
+    const hash = await shortHash({ url });
+    const other = seen.get(hash);
+    if (other !== undefined)
+      throw new Misconfigured(
+        `issuers.${name}.url`,
+        `must be another: its SHA-256 begins like that of ${other}, and what their callers make is kept under that`,
+      );
+    seen.set(hash, name);
+  }
 }

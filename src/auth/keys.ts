@@ -1,6 +1,7 @@
 /**
  * The public keys of issuers: fetched, and kept for as long as an isolate lives. Who sends a token costs no fetch of its own: tokens
- * of one issuer share its keys, and whatever they name, its keys are asked for now and then only.
+ * of one issuer share its keys, and whatever they name, its keys are asked for now and then only. docs/decisions/keyless-callers.md
+ * says why this is not jose's to do.
  */
 import { createLocalJWKSet, type JWTVerifyGetKey } from "jose";
 import * as z from "zod";
@@ -37,6 +38,8 @@ export interface KeyWork {
 export type Keys = { readonly ok: true; readonly set: KeySet } | { readonly ok: false; readonly why: string };
 
 const FRESH_MS = 600_000;
+/** While newer ones cannot be had, older ones verify for so long: an issuer that is down stops no callers whose keys are known. */
+const KEPT_MS = 3_600_000;
 /** Keys that are younger are not asked for anew: a key that is not among them is somebody's invention. */
 const COOLDOWN_MS = 30_000;
 /** After a failure nobody asks for so long. */
@@ -47,10 +50,15 @@ const ASKED_WITHIN_MS = 10_000;
 const TIMEOUT_MS = 5_000;
 const MOST_BYTES = 256 * 1024;
 
-/** An issuer's keys, at most ten minutes old. */
+/** An issuer's keys, at most ten minutes old; an hour, where it does not serve them, or too many ask. */
 export async function keysOf(issuer: Issuer, work: KeyWork): Promise<Keys> {
-  const { set } = memoryOf(issuer, work.keys);
-  return set !== null && work.now() - set.at < FRESH_MS ? { ok: true, set } : renew(issuer, work);
+  const memory = memoryOf(issuer, work.keys);
+  const known = (mostMs: number): Keys | null =>
+    memory.set !== null && work.now() - memory.set.at < mostMs ? { ok: true, set: memory.set } : null;
+  const fresh = known(FRESH_MS);
+  if (fresh !== null) return fresh;
+  const renewed = await renew(issuer, work);
+  return renewed.ok ? renewed : (known(KEPT_MS) ?? renewed);
 }
 
 /** Newer keys than those, for a token whose key is not among them; null where none are to be expected. */

@@ -4,17 +4,18 @@
 import * as z from "zod";
 import { claimsThatCount, judgeClaims, nearestOf, shownClaim, type Claims, type Judgement } from "./claims.ts";
 import { sha256Hex } from "./hash.ts";
-import { digits, stableIdsOf, type Issuer } from "./issuers.ts";
+import { checkShortHashes, digits, shortHash, stableIdsOf, type Issuer } from "./issuers.ts";
 import type { Policy } from "./policy.ts";
 import { accountOf, identified, notIdentified, type AuthRefusal, type Identified } from "./principal.ts";
 import type { AuthSettings, Identifying } from "./settings.ts";
-import { verifyJwt } from "./verify.ts";
+import { noPolicyTakes, verifyJwt } from "./verify.ts";
 
 /** Whether a bearer token looks like a JWT (RFC 7519). */
 export const isJwt = (token: string): boolean => /^eyJ[\w-]*\.[\w-]*\.[\w-]*$/.test(token);
 
-/** Finds out who holds a JWT of a configured issuer. Reads no row. */
+/** Finds out who holds a JWT of a configured issuer. Reads no row. Throws `Misconfigured` where issuers cannot be told apart. */
 export async function identifyJwt(token: string, work: Identifying, settings: AuthSettings): Promise<Identified> {
+  await checkShortHashes(settings.issuers);
   const verified = await verifyJwt(token, work, settings);
   if (!verified.ok) return notIdentified(verified.refusal);
   return identifyClaims(verified.issuer, verified.claims, settings.policies);
@@ -29,15 +30,19 @@ export async function identifyClaims(issuer: Issuer, claims: Claims, policies: r
   const policy = judgements.find(({ failed }) => failed === null)?.policy;
   if (policy === undefined) return notIdentified(noPolicyFits(issuer, nearestOf(judgements), counting));
   const owner = await ownerOf(issuer, source, policy);
-  const { sub: _free, ...evidence } = counting;
   return identified({
     kind: "oidc",
     owner,
     account: policy.hasOwnAccount ? `pol.${policy.name}` : accountOf(owner),
     policy,
-    evidence: { by: "oidc", issuer: issuer.name, claims: evidence },
+    evidence: { by: "oidc", issuer: issuer.name, claims: evidentOf(issuer, counting) },
     seesAll: false,
   });
+}
+
+/** The claims that are kept with what a caller did: of a subject, which says the others once more, only one that is the id itself. */
+function evidentOf(issuer: Issuer, { sub, ...others }: Readonly<Record<string, string>>) {
+  return sub !== undefined && stableIdsOf(issuer).includes("sub") ? { sub, ...others } : others;
 }
 
 /** Where a call comes from, by ids that never pass to another. */
@@ -78,37 +83,30 @@ function unusable(claim: string, { issues }: z.ZodError, claims: Claims): AuthRe
 }
 
 /** The key that a caller's machines are kept under. Issuers are told apart by their urls, for their ids count from one each. */
-async function ownerOf({ name, kind, url }: Issuer, { id, run }: Source, policy: Policy): Promise<string> {
+async function ownerOf(issuer: Issuer, { id, run }: Source, policy: Policy): Promise<string> {
+  const { name, kind } = issuer;
   const last = policy.hasWideOwner ? policy.name : run;
   if (name === "github") return `gh.${id}.${last}`;
-  const issuer = (await sha256Hex(url)).slice(0, 8);
-  if (kind === "other") return `id.${issuer}.${(await sha256Hex(id)).slice(0, 32)}`;
-  return `${kind === "github" ? "gh" : "gl"}.${issuer}.${id}.${last}`;
+  const hash = await shortHash(issuer);
+  if (kind === "other") return `id.${hash}.${(await sha256Hex(id)).slice(0, 32)}`;
+  return `${kind === "github" ? "gh" : "gl"}.${hash}.${id}.${last}`;
 }
 
 /** What a caller is told whose token is right and grants nothing: its own claims; and what a policy wants, where that means it. */
 function noPolicyFits(
-  { name }: Issuer,
+  issuer: Issuer,
   nearest: Judgement | null,
   claims: Readonly<Record<string, string>>,
 ): AuthRefusal {
-  const next = "An admin writes policies into mayfly.config.ts; `claims` are what one can be written from.";
-  if (nearest === null || nearest.failed === null)
-    return {
-      code: "forbidden",
-      message: `No policy takes tokens of ${name}.`,
-      rule: `a policy with the issuer ${name} must fit`,
-      next,
-      claims,
-    };
+  if (nearest === null || nearest.failed === null) return noPolicyTakes(issuer);
   const { policy, isMeant, failed } = nearest;
   const said = failed.value === null ? "missing" : failed.value;
   return {
     code: "forbidden",
     message: `No policy fits this token. ${policy.name} comes nearest, but for \`${failed.claim}\`, which is ${said}.`,
     rule: `\`${failed.claim}\` must be ${isMeant ? failed.wanted : "what the policy names"}`,
-    next,
+    next: "An admin writes policies into mayfly.config.ts; `claims` are what one can be written from.",
     policy: policy.name,
-    claims,
+    claims: { iss: issuer.url, ...claims },
   };
 }

@@ -1,5 +1,6 @@
 /**
- * Whether a JWT is what it says: made by a configured issuer, for mayfly, and good now. What it grants is not asked here.
+ * Whether a JWT is what it says: made by a configured issuer, for mayfly, and good now. What it grants is not asked here, but
+ * whether tokens of its issuer grant anything at all.
  */
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from "jose";
 import * as z from "zod";
@@ -19,11 +20,11 @@ const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256
 /** How far two clocks may be apart. */
 const TOLERANCE_S = 30;
 
-/** Verifies a JWT (RFC 7519). Nothing is fetched for one that is refused whatever the keys are. */
+/** Verifies a JWT (RFC 7519). Nothing is fetched for one that is refused whatever the keys are, or that no policy could take. */
 export async function verifyJwt(
   token: string,
   work: KeyWork,
-  { issuers, audience: usual }: Pick<AuthSettings, "issuers" | "audience">,
+  { issuers, policies, audience: usual }: Pick<AuthSettings, "issuers" | "policies" | "audience">,
 ): Promise<Verified> {
   const read = readUnverified(token);
   if (read === null) return refused(unreadable);
@@ -31,6 +32,7 @@ export async function verifyJwt(
   if (issuer === undefined) return refused(unknownIssuer(read.iss));
   const audience = issuer.audience ?? usual;
   if (audience === null) return refused(noAudience(issuer));
+  if (!policies.some((policy) => policy.issuer === issuer.name)) return refused(noPolicyTakes(issuer));
   if (!ALGORITHMS.includes(read.alg)) return refused(wrongAlgorithm(read.alg));
 
   const keys = await keysOf(issuer, work);
@@ -116,6 +118,14 @@ const noAudience = ({ name }: Issuer): AuthRefusal =>
     "`aud` must be what is configured, and nothing is",
     "An admin sets OIDC_AUDIENCE, and writes a policy.",
   );
+
+/** What is told of tokens that nobody has looked at: so of this one's claims nothing. */
+export const noPolicyTakes = ({ name }: Issuer): AuthRefusal => ({
+  code: "forbidden",
+  message: `No policy takes tokens of ${name}.`,
+  rule: `a policy with the issuer ${name} must fit`,
+  next: "An admin writes policies into mayfly.config.ts; `npm run policy -- <token>` shows what one can be written from.",
+});
 
 const wrongAlgorithm = (alg: string): AuthRefusal =>
   unauthorized(

@@ -18,7 +18,7 @@ import { destroyRoutes } from "./machines/destroy.ts";
 import { readRoutes } from "./machines/read.ts";
 import { renewRoutes } from "./machines/renew.ts";
 import type { AppEnv, Host } from "./edge/app-env.ts";
-import { toProblem } from "./edge/errors.ts";
+import { toProblem, untold } from "./edge/errors.ts";
 import { HttpProblem, problemResponse } from "./edge/problem.ts";
 import { Api } from "./edge/route.ts";
 import document from "./openapi.json" with { type: "json" };
@@ -69,10 +69,8 @@ function answerErrors(app: Api, host: Host): void {
   app.onError((error, c) => {
     const problem = toProblem(error);
     c.set("outcome", problem.code);
-    if (problem.code === "internal" || problem.code === "store_unavailable") {
-      const message = error instanceof Error ? `${error.name}: ${error.message}` : "unknown";
-      host.log({ event: "error", request_id: c.get("requestId"), error: message });
-    }
+    const more = untold(error, problem);
+    if (more !== null) host.log({ event: "error", request_id: c.get("requestId"), error: more });
     return problemResponse(problem, c.get("requestId"));
   });
 }

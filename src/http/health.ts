@@ -49,7 +49,8 @@ async function examine(host: Host, env: Env) {
     const known = await reads.settings.installation();
     if (known !== null && !named.includes(known)) reasons.push(INSTALLATION_CHANGED);
   } catch (error) {
-    if (error instanceof Misconfigured) reasons.push(`the setting ${error.key} ${error.rule}`);
+    if (error instanceof Misconfigured)
+      reasons.push(error.isSetting ? `the setting ${error.key} ${error.rule}` : "the configuration cannot be used");
     else if (error instanceof StoreError) reasons.push(error.hint);
     else throw error;
   }

@@ -78,7 +78,7 @@ const toJson = ({ kind, policy }: Principal, rules: LendingRules): z.infer<typeo
   server_types: policy.serverTypes,
   regions: policy.regions,
   images: policy.images,
-  profiles: profilesOf(policy, rules.profiles),
+  profiles: [...profilesOf(policy, rules.profiles).keys()].toSorted(),
   only_profiles: policy.onlyProfiles,
   cloud_init: policy.takesCloudInit,
   needs_firewall: policy.needsFirewall,

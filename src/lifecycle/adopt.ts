@@ -1,3 +1,4 @@
+import { accountOf } from "../auth/principal.ts";
 import { creationTime, labelTime } from "../machine/age.ts";
 import { promiseOf } from "../machine/lease.ts";
 import type { Rules } from "../machine/rules.ts";
@@ -34,7 +35,7 @@ export function orphanOf(
     uid: rowUid,
     labelUid: isOwn ? null : uid,
     owner,
-    account: accountIn(labels, owner),
+    account: accountIn(labels) ?? accountOf(owner),
     name: checkName(name).ok ? name : rowUid,
     provider,
     installation: labels[LABEL.installation] ?? "",

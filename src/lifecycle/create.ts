@@ -14,7 +14,7 @@ import { beyondCount, countLimitsOf } from "./limits.ts";
 import { checkOrder, type CheckedOrder, type MachineOrder } from "./order.ts";
 import { known, RELEASING, type Created } from "./record.ts";
 import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
-import { checkLength, checkMade, checkSaid, longestOf } from "./rights.ts";
+import { checkLength, checkMade, checkSaid, longestOf, profilesOf } from "./rights.ts";
 import { specHash } from "./spec-hash.ts";
 import { claimAt, claimLeftMs } from "./trying.ts";
 
@@ -101,7 +101,8 @@ export function mayCreate(
   // First what the caller may not say at all: no rule of a profile that is not his to name is told.
   const sayable = checkSaid(policy, said);
   if (!sayable.ok) return sayable;
-  const checked = checkOrder(said, rules);
+  // Nor are others' profiles named to whoever mistypes one.
+  const checked = checkOrder(said, { ...rules, profiles: profilesOf(policy, rules.profiles) });
   if (!checked.ok) return breaksRule(checked.problem);
   const allowed = checkMade(policy, checked.value);
   return allowed.ok ? done(checked.value) : allowed;

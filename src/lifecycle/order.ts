@@ -54,6 +54,7 @@ export interface CheckedOrder {
 /** What orders are checked by. */
 export interface Ordering {
   readonly maxAgeMs: number;
+  /** Those that may be named; whoever names another is told their names. */
   readonly profiles: Profiles;
 }
 
@@ -114,7 +115,7 @@ function complete(said: MachineOrder, profiles: Profiles): Checked<CompleteOrder
 
 const unknownProfile = (profiles: Profiles): string =>
   profiles.size === 0
-    ? "must be left out: there are no profiles here"
+    ? "must be left out: there are no profiles to name"
     : `must be one of ${[...profiles.keys()].toSorted().join(", ")}`;
 
 function merge(said: MachineOrder, profile: MachineOrder): MachineOrder {

@@ -1,3 +1,4 @@
+import { accountOf } from "../auth/principal.ts";
 import { getIfThere } from "../driver/driver.ts";
 import { creationTime, labelTime } from "../machine/age.ts";
 import { isOurs } from "../machine/ownership.ts";
@@ -108,7 +109,7 @@ export async function heldByOurs(
   const expiresAt = Math.min(labelTime(labels, LABEL.expires) ?? maxUntil, maxUntil);
   const adopted = await store.machines.adopt(row.uid, {
     uid,
-    account: accountIn(labels, row.owner),
+    account: accountIn(labels) ?? accountOf(row.owner),
     requestedAt: created,
     expiresAt,
     maxUntil,

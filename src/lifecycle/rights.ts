@@ -3,6 +3,7 @@ import { fitsOne } from "../auth/pattern.ts";
 import type { Makeable, Policy } from "../auth/policy.ts";
 import { formatDuration } from "../machine/duration.ts";
 import type { ResourceKind, ResourceSpec } from "../machine/resource.ts";
+import type { MachineRequest } from "../machine/spec.ts";
 import type { CheckedOrder, CompleteOrder, MachineOrder, Ordering, Profiles } from "./order.ts";
 import { done, refused, type Outcome, type Refused } from "./refusal.ts";
 
@@ -26,7 +27,7 @@ export const checkSaid = (policy: Policy, said: MachineOrder): Outcome<void> =>
 
 /** Whether a policy allows a machine as it is to be made, whoever said what of it. */
 export const checkMade = (policy: Policy, { order, request, ttlMs, keepOnFailureMs }: CheckedOrder): Outcome<void> =>
-  checkName(policy, "images", policy.images, request.image, "image") ??
+  checkImage(policy, request) ??
   checkPlaces(policy, order) ??
   checkFirewall(policy, order) ??
   checkLength(policy, "ttl", ttlMs) ??
@@ -59,9 +60,9 @@ export function checkLength(policy: Policy, field: string, lengthMs: number | nu
 export const longestOf = ({ longestMs }: Policy, { maxAgeMs }: Pick<Ordering, "maxAgeMs">): number =>
   Math.min(longestMs ?? maxAgeMs, maxAgeMs);
 
-/** The names of the profiles that a policy lets its callers name, in order. */
-export const profilesOf = (policy: Policy, profiles: Profiles): string[] =>
-  [...profiles.keys()].filter((name) => fitsOne(policy.profiles, name)).toSorted();
+/** The profiles that a policy lets its callers name. */
+export const profilesOf = (policy: Policy, profiles: Profiles): Profiles =>
+  new Map([...profiles].filter(([name]) => fitsOne(policy.profiles, name)));
 
 /** Whether a server type may be used, which was not named but found by its architecture. */
 export const mayName = ({ serverTypes }: Policy, serverType: string): boolean => fitsOne(serverTypes, serverType);
@@ -127,6 +128,17 @@ function checkSpeltOut(policy: Policy, { attachments = [] }: MachineOrder): Refu
     if (refusal !== null) return refusal;
   }
   return null;
+}
+
+/** What a label selector has, but neither an image's name nor the key of a label alone. */
+const SELECTS = /[=!\s()]/;
+
+/** A selector that fitted a pattern of names could go on to say anything: it must be written in the policy as it is. */
+function checkImage(policy: Policy, { image, isImageSelector }: MachineRequest): Refused | null {
+  const { images } = policy;
+  if (!isImageSelector) return checkName(policy, "images", images, image, "image");
+  const isListed = images === null || (SELECTS.test(image) && images.includes(image));
+  return isListed ? null : forbidden(policy, "image", listed("images", images));
 }
 
 function checkPlaces(policy: Policy, { serverTypes = [], regions, attachments = [] }: CompleteOrder): Refused | null {

@@ -45,12 +45,28 @@ export const contains = (outer: Ipv4Range, inner: Ipv4Range): boolean =>
 /** Whether a range is private (RFC 1918). */
 export const isPrivate = (range: Ipv4Range): boolean => PRIVATE.some((one) => contains(one, range));
 
-/** Where an address is counted: itself, or of an IPv6 address its /64, whose addresses are all one customer's. */
+/**
+ * Where an address is counted, however it is written: an IPv4 one by itself, also where it comes in IPv6's form (RFC 4291, 2.5.5.2);
+ * any other IPv6 one by its /64, whose addresses are all one customer's. What is no address is counted by its text.
+ */
 export function blockOf(address: string): string {
-  if (!address.includes(":")) return address;
-  const [head = "", tail] = address.split("::");
-  const groupsIn = (text: string): string[] => (text === "" ? [] : text.split(":"));
+  const groups = groupsOf(address);
+  if (groups === null) return address;
+  const [high = 0, low = 0] = groups.slice(6);
+  const isIpv4 = groups.slice(0, 6).join(":") === "0:0:0:0:0:65535";
+  if (isIpv4) return [high >> 8, high & 255, low >> 8, low & 255].join(".");
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(":")}::/64`;
+}
+
+/** The eight groups of an IPv6 address; null for anything else. */
+function groupsOf(address: string): readonly number[] | null {
+  // The URL parser knows every spelling of one, and writes none of its groups with dots.
+  if (!/^[0-9a-f:.]*:[0-9a-f:.]*$/i.test(address) || !URL.canParse(`http://[${address}]/`)) return null;
+  const [head = "", tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split("::");
+  const groupsIn = (text: string): number[] => (text === "" ? [] : text.split(":").map((group) => parseInt(group, 16)));
   const [first, last] = [groupsIn(head), groupsIn(tail ?? "")];
-  const zeros = Array<string>(Math.max(0, tail === undefined ? 0 : 8 - first.length - last.length)).fill("0");
-  return `${[...first, ...zeros, ...last].slice(0, 4).join(":")}::/64`;
+  return [...first, ...Array<number>(8 - first.length - last.length).fill(0), ...last];
 }

@@ -54,10 +54,10 @@ export const labelSeconds = (milliseconds: number): string => String(Math.floor(
 /** The uid that a resource carries, in canonical lower case, whatever a provider made of it (P59); `""` for none (P4). */
 export const uidIn = (labels: Labels): string => (labels[LABEL.uid] ?? "").toLowerCase();
 
-/** What a machine counts against by its labels: its owner, where they tell no account that could be one. */
-export function accountIn(labels: Labels, owner: string): string {
+/** What a machine counts against by its labels; null where they tell nothing that could be an account. */
+export function accountIn(labels: Labels): string | null {
   const account = labels[LABEL.account] ?? "";
-  return isOwner(account) ? account : owner;
+  return isOwner(account) ? account : null;
 }
 
 const MAX_LABELS = 32;

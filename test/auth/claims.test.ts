@@ -125,16 +125,31 @@ describe("the nearest policy", () => {
     expect(found).toMatchObject({ policy: { name: "near" }, isMeant: true, failed: { claim: "environment" } });
   });
 
-  it("is else the one of which most holds, of equals the first; an id that fails is told before all else", () => {
+  it("is of those that mean the caller the one of which most holds, of equals the first", () => {
     const found = nearest(
       [
-        { name: "less", issuer: "github", claims: { repository_id: "1", actor: "nobody" } },
-        { name: "more", issuer: "github", claims: { actor: "*", repository_id: "1", ref: "no" } },
-        { name: "equal", issuer: "github", claims: { repository_id: "1", ref: "**" } },
+        { name: "less", issuer: "github", claims: { repository_id: "74", actor: "nobody" } },
+        { name: "more", issuer: "github", claims: { actor: "*", repository_id: "74", ref: "no" } },
+        { name: "equal", issuer: "github", claims: { repository_id: "74", actor: "octocat", environment: "*" } },
       ],
       githubClaims(),
     );
-    expect(found).toMatchObject({ policy: { name: "more" }, isMeant: false, failed: { claim: "repository_id" } });
+    expect(found).toMatchObject({ policy: { name: "more" }, isMeant: true, failed: { claim: "ref" } });
+  });
+
+  it("is the first where none means the caller, whatever else holds, and an id is what fails", () => {
+    const policies = [
+      { name: "first", issuer: "github", claims: { actor: "nobody", repository_id: "1" } },
+      { name: "more", issuer: "github", claims: { actor: "octocat", repository_id: "1", ref: "**" } },
+    ];
+    const found = nearest(policies, githubClaims());
+    expect(found).toMatchObject({ policy: { name: "first" }, isMeant: false, failed: { claim: "repository_id" } });
+    const half = policies.map((one) => ({ ...one, claims: { ...one.claims, repository_owner_id: "65" } }));
+    expect(nearest(half, githubClaims())).toMatchObject({
+      policy: { name: "first" },
+      heldIds: 1,
+      failed: { claim: "repository_id" },
+    });
   });
 
   it("is nobody's where of two ids one alone holds: the owner's other repositories are strangers", () => {

@@ -16,6 +16,9 @@ async function createDiscovered(url: string = FORGE.url) {
   return createCallers({ issuer, configuration: { issuers: [{ ...FORGE, url }], policies: FORGE_POLICIES } });
 }
 
+/** GitHub's tokens are taken, those of repository 74 not. */
+const STRANGE = { policies: [{ name: "one", issuer: "github", claims: { repository_id: "1" } }] };
+
 describe("an issuer's keys", () => {
   it("are fetched once for all tokens of ten minutes, and then anew", async () => {
     const callers = await createCallers({});
@@ -31,7 +34,7 @@ describe("an issuer's keys", () => {
   });
 
   it("are counted among what the request has sent out", async () => {
-    const callers = await createCallers({ configuration: {} });
+    const callers = await createCallers({ configuration: STRANGE });
     for (const fetches of [1, 0]) {
       await callers.ask(githubClaims());
       expect(callers.mayfly.logs.at(-1)).toMatchObject({ event: "request", fetches });
@@ -67,7 +70,7 @@ describe("an issuer's keys", () => {
   });
 
   it("are not asked for by more than 20 requests at once; the others are told to come back", async () => {
-    const callers = await createCallers({ configuration: {} });
+    const callers = await createCallers({ configuration: STRANGE });
     const token = await callers.sign(githubClaims());
     const answers = await Promise.all(Array.from({ length: 30 }, () => callers.present(token)));
     const statuses = answers.map(({ status }) => status);
@@ -77,6 +80,12 @@ describe("an issuer's keys", () => {
     callers.mayfly.advance(10 * MINUTE);
     expect((await callers.ask(githubClaims())).status).toBe(403);
     expect(callers.issuer.asked).toHaveLength(21);
+    // Once they are known, those go by them who may not ask.
+    callers.mayfly.advance(10 * MINUTE);
+    const later = await callers.sign(githubClaims());
+    const all = await Promise.all(Array.from({ length: 30 }, () => callers.present(later)));
+    expect(callers.issuer.asked).toHaveLength(41);
+    expect(new Set(all.map(({ status }) => status))).toEqual(new Set([403]));
   });
 
   it("stay those that were asked for last, where an older answer comes later", async () => {
@@ -162,6 +171,43 @@ describe("an issuer that does not serve its keys", () => {
       detail: "The keys of github cannot be had: it did not answer in time.",
     });
     expect(callers.issuer.asked).toHaveLength(1);
+  });
+
+  it("stops nobody whose key was known within the hour; who shows another comes back", async () => {
+    const callers = await createCallers({});
+    expect((await callers.ask(githubClaims())).status).toBe(201);
+    callers.issuer.answer = () => new Response("no", { status: 500 });
+    for (const wait of [10 * MINUTE, SECOND, 50 * MINUTE - SECOND - 1]) {
+      callers.mayfly.advance(wait);
+      expect((await callers.ask(githubClaims())).status).toBe(200);
+      const token = await callers.issuer.sign(githubClaims(), callers.mayfly.now(), { kid: "another" });
+      expect(await callers.present(token)).toMatchObject({ status: 503, body: { code: "issuer_unavailable" } });
+    }
+    // Asked at 10 and at 60 minutes, once each: whoever came in between went by what was known.
+    expect(callers.issuer.asked).toHaveLength(3);
+    callers.mayfly.advance(1);
+    expect(await callers.ask(githubClaims())).toMatchObject({ status: 503, body: { code: "issuer_unavailable" } });
+    callers.issuer.answer = undefined;
+    callers.mayfly.advance(10 * SECOND);
+    const token = await callers.sign(githubClaims());
+    expect((await callers.mayfly.send("GET", "/v1/whoami", undefined, token)).status).toBe(200);
+  });
+
+  it("and then serves others has those, and the old ones count no more", async () => {
+    const callers = await createCallers({});
+    const old = await callers.issuer.sign(
+      githubClaims({ exp: callers.mayfly.now() / 1000 + 3600 }),
+      callers.mayfly.now(),
+    );
+    expect((await callers.present(old)).status).toBe(201);
+    callers.issuer.answer = () => new Response("no", { status: 500 });
+    callers.mayfly.advance(10 * MINUTE);
+    expect((await callers.present(old)).status).toBe(200);
+    callers.issuer.answer = undefined;
+    await callers.issuer.rotate();
+    callers.mayfly.advance(10 * SECOND);
+    expect(await callers.present(old)).toMatchObject({ status: 401, body: { rule: "`kid` must be a key's" } });
+    expect((await callers.ask(githubClaims())).status).toBe(200);
   });
 
   it("says when to come back", async () => {

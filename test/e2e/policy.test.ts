@@ -117,6 +117,7 @@ yes: policy run, owner gh.712.55, account gh.712
     const { code, stdout } = await judge(CLAIMS, { POLICIES: "" });
     expect(code).toBe(1);
     expect(stdout).toContain("no: No policy takes tokens of github.");
+    expect(stdout).toContain("claims that a policy can be written from:\n  repository_id: 712\n");
   });
 
   it("takes a token, and says that it does not verify it", async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Principal } from "../../src/auth/principal.ts";
 import { createMachine } from "../../src/lifecycle/create.ts";
 import type { MachineOrder } from "../../src/lifecycle/order.ts";
+import { behind } from "../behind.ts";
 import { createMayfly, MINUTE, minutes, principalOf, servers, type Mayfly } from "../mayfly.ts";
 import { loseD1, lostRow, UID } from "../reaper/lost-rows.ts";
 
@@ -55,11 +56,25 @@ describe("what a machine counts against", () => {
     expect(servers(mayfly)).toHaveLength(1);
   });
 
+  it("is its owner's, where that call finds a machine without the label", async () => {
+    const mayfly = createMayfly();
+    await create(mayfly);
+    mayfly.advance(12 * MINUTE);
+    for (const { id, labels } of servers(mayfly)) {
+      const { "mayfly-account": _account, ...others } = labels ?? {};
+      await behind(mayfly, "PUT", `/servers/${id}`, { labels: others });
+    }
+    await loseD1(mayfly);
+    expect(await create(mayfly)).toMatchObject({ value: { isNew: false, row: { account: "gh.123" } } });
+  });
+
   it.each([
     ["tells one", { "mayfly-account": "pol.ci" }, "pol.ci"],
     ["tells none, as of machines that were made before it was written", {}, "tok.alice"],
     ["tells what none can be", { "mayfly-account": "Pol.CI" }, "tok.alice"],
     ["is empty", { "mayfly-account": "" }, "tok.alice"],
+    ["tells none, and whose owner is a run", { "mayfly-owner": "gh.74.9001" }, "gh.74"],
+    ["tells none, and whose owner is a pipeline", { "mayfly-owner": "gl.e7be96a5.20.574" }, "gl.e7be96a5.20"],
     ["has no owner that can be read either", { "mayfly-account": "_", "mayfly-owner": "_" }, "lost"],
   ])("of a machine without a row whose label %s", async (_, labels, account) => {
     const mayfly = createMayfly();

@@ -127,7 +127,7 @@ describe("a machine by a profile", () => {
       expect(await put(mayfly, { profile })).toMatchObject({ status: 422, body: { field: "profile" } });
     expect(await put(createMayfly(), { ...BODY, profile: "small" })).toMatchObject({
       status: 422,
-      body: { field: "profile", rule: "must be left out: there are no profiles here" },
+      body: { field: "profile", rule: "must be left out: there are no profiles to name" },
     });
     expect(servers(mayfly)).toEqual([]);
   });

@@ -8,13 +8,7 @@ import { HttpProblem } from "./problem.ts";
 /** Anything thrown, as the problem that the caller is told. */
 export function toProblem(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
-  if (error instanceof Misconfigured)
-    return new HttpProblem("misconfigured", {
-      detail: `The setting ${error.key} cannot be used.`,
-      field: error.key,
-      rule: error.rule,
-      next: "An admin must correct it and deploy again.",
-    });
+  if (error instanceof Misconfigured) return misconfigured(error);
   if (error instanceof StoreError)
     return new HttpProblem("store_unavailable", {
       detail: `What was asked may have happened: ${error.hint}.`,
@@ -28,4 +22,27 @@ export function toProblem(error: unknown): HttpProblem {
     detail: "mayfly met an error of its own.",
     next: "Report it with the request_id.",
   });
+}
+
+/** This is answered before it is known who asks. */
+const misconfigured = ({ isSetting, key, rule }: Misconfigured): HttpProblem =>
+  isSetting
+    ? new HttpProblem("misconfigured", {
+        detail: `The setting ${key} cannot be used.`,
+        field: key,
+        rule,
+        next: "An admin must correct it and deploy again.",
+      })
+    : new HttpProblem("misconfigured", {
+        detail: "The configuration cannot be used.",
+        next: "An admin must correct mayfly.config.ts and deploy again; `npm run configuration` and the log say what is wrong.",
+      });
+
+/** Problems of which the log must say what the caller is not told. */
+const UNTOLD = ["internal", "store_unavailable", "misconfigured"];
+
+/** What the log says of what was thrown, beside the problem's code; null where that says all. */
+export function untold(error: unknown, { code }: HttpProblem): string | null {
+  if (!UNTOLD.includes(code)) return null;
+  return error instanceof Error ? `${error.name}: ${error.message}` : "unknown";
 }
