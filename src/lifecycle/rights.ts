@@ -167,6 +167,13 @@ function checkFirewall(policy: Policy, { attachments = [] }: CompleteOrder): Ref
     : forbidden(policy, "firewalls", "must name at least one, which takes a public address (needs_firewall)");
 }
 
+/**
+ * Whether a policy lets its callers change what their machines are attached to; `field` is where the machines were named. Under
+ * `only_profiles` that is the profile's word, after the create as at it. Null where it does.
+ */
+export const checkChange = (policy: Policy, field: string): Refused | null =>
+  policy.onlyProfiles ? forbidden(policy, field, "must be left as their profile made them (only_profiles)") : null;
+
 /** What is said to whoever takes its last firewall off a machine under a policy that needs one; `field` is where that was named. */
 export const lastFirewall = (policy: Policy, field: string): Refused =>
   forbidden(policy, field, "must have another firewall: this is its last (needs_firewall)");
@@ -187,7 +194,7 @@ const listed = (key: string, patterns: readonly string[] | null): string =>
 const forbidden = (policy: Policy, field: string, rule: string): Refused =>
   refused({
     code: "forbidden",
-    message: `\`${field}\` ${rule}: the policy ${policy.name} forbids it.`,
+    message: `Under the policy ${policy.name} \`${field}\` ${rule}.`,
     next: "Ask for what the policy allows.",
     problem: { field, rule },
     policy: policy.name,

@@ -16,7 +16,7 @@ import {
 } from "./refusal.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { followActions, type Progress } from "./follow-actions.ts";
-import { lastFirewall } from "./rights.ts";
+import { checkChange, lastFirewall } from "./rights.ts";
 
 /** The provider's ids, once both sides were read again and are what was recorded (I2); and the machines as they were read. */
 type Ids = { readonly id: string; readonly machineIds: readonly string[]; readonly seen: readonly Machine[] };
@@ -28,11 +28,13 @@ type Act = (ids: Ids) => Promise<readonly ProviderAction[] | Refused>;
  * Applies a firewall to machines of the same owner. They are noted as its users first, which keeps it. Answers when the provider has
  * done it; where that takes longer it is `running`, and the machines stay noted until they end: the same call again tells.
  */
-export const applyFirewall = (
+export const applyFirewall = async (
   context: RequestContext,
+  policy: Policy,
   row: ResourceRow,
   machines: readonly MachineRow[],
 ): Promise<Outcome<Progress>> =>
+  checkChange(policy, "machines") ??
   using(
     context,
     row,
@@ -41,11 +43,13 @@ export const applyFirewall = (
   );
 
 /** Puts machines of the same owner into a network, in the same way. */
-export const attachToNetwork = (
+export const attachToNetwork = async (
   context: RequestContext,
+  policy: Policy,
   row: ResourceRow,
   machines: readonly MachineRow[],
 ): Promise<Outcome<Progress>> =>
+  checkChange(policy, "network") ??
   using(context, row, machines, async ({ id, machineIds }) => {
     const begun: ProviderAction[] = [];
     for (const machineId of machineIds)
@@ -109,6 +113,8 @@ export async function removeFirewall(
   row: ResourceRow,
   machines: readonly MachineRow[],
 ): Promise<Outcome<Progress>> {
+  const fixed = checkChange(policy, "machines");
+  if (fixed !== null) return fixed;
   const { resources, work } = context.store;
   // Here already, as in using it: one that is refused has released nothing.
   const paced = await context.withinRate();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 import { actingFor, type Principal } from "../../src/auth/principal.ts";
 import { DEFAULT_POLICY, type Policy, type PolicyEntry } from "../../src/auth/policy.ts";
 import type { Configuration } from "../../src/deployment.ts";
@@ -231,6 +232,23 @@ describe("what a policy keeps to profiles", () => {
       await refuses(mayfly, () => put(mayfly, { profile: "small", [field]: value }), named);
     expect((await put(mayfly, { profile: "small", ttl: "30m" })).status).toBe(201);
     expect((await mayfly.send("POST", "/v1/machines", { profile: "small" })).status).toBe(201);
+  });
+
+  it("only_profiles: what the profile attached stays, and nothing else comes to it", async () => {
+    const mayfly = under({ only_profiles: true }, { small: { ...BODY, firewalls: [{ deny_all: true }] } });
+    await put(mayfly, { profile: "small" });
+    mayfly.advance(MINUTE);
+    await mayfly.tick();
+    await mayfly.send("POST", "/v1/firewalls", { name: "open", ...SSH });
+    await mayfly.send("POST", "/v1/networks", { name: "lab", ip_range: "10.0.0.0/16", region: "fsn1" });
+    const list = z.object({ firewalls: z.array(z.object({ name: z.string() })) });
+    const { firewalls } = list.parse((await mayfly.send("GET", "/v1/firewalls")).body);
+    const made = firewalls.find(({ name }) => name !== "open")?.name ?? "";
+    const change = (path: string, body: object) => () => mayfly.send("POST", `/v1/${path}`, body);
+    const machines = { machines: ["box"] };
+    await refuses(mayfly, change("firewalls/open/apply_to_resources", machines), "machines");
+    await refuses(mayfly, change(`firewalls/${made}/remove_from_resources`, machines), "machines");
+    await refuses(mayfly, change("machines/box/attach_to_network", { network: "lab" }), "network");
   });
 
   it("cloud_init: none of the caller's own, not even an empty one over the profile's", async () => {

@@ -35,7 +35,7 @@ export function attachRoutes(app: Api): void {
     const machine = await machineMeant(c, c.req.valid("param").ref, c.req.valid("query").owner);
     if (!isLive(machine)) throw noSuchMachine();
     const network = unwrap(await liveNetwork(scope, machine.owner, c.req.valid("json").network, "network"));
-    const work = attachToNetwork(scope, network, [machine]);
+    const work = attachToNetwork(scope, c.get("principal").policy, network, [machine]);
     keepAlive(c, work);
     const progress = unwrap(await work);
     c.set("outcome", progress);

@@ -24,6 +24,12 @@ const createdJson = z.object({
   warning: z.string().optional().meta({ description: "the sweeps are silent; health tells more" }),
 });
 
+/** Whoever sends one believes that a repeat makes nothing; here it would. */
+const notTaken = z
+  .string()
+  .optional()
+  .refine((key) => key === undefined, "is not taken here: PUT with a name of your own can be repeated");
+
 const put = createRoute({
   method: "put",
   path: "/v1/machines/{ref}",
@@ -41,7 +47,7 @@ const post = createRoute({
   path: "/v1/machines",
   summary: "Create a machine under a name that is made for you",
   middleware: needsBody,
-  request: { query, body },
+  request: { query, headers: z.object({ "Idempotency-Key": notTaken }), body },
   responses: { 201: json(createdJson, "A new machine"), ...problems },
 });
 

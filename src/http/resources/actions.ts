@@ -52,7 +52,7 @@ export function actionRoutes(app: Api): void {
   app.openapi(apply, async (c) => {
     const row = await liveOne(c, "firewall", c.req.valid("param").ref, c.req.valid("query").owner);
     const users = await usersIn(c, row, c.req.valid("json").machines);
-    return answer(c, row, applyFirewall(c.get("scope"), row, users));
+    return answer(c, row, applyFirewall(c.get("scope"), c.get("principal").policy, row, users));
   });
   app.openapi(remove, async (c) => {
     const row = await liveOne(c, "firewall", c.req.valid("param").ref, c.req.valid("query").owner);
