@@ -253,7 +253,7 @@ describe("one owner cannot hurt another, nor see what is hers", () => {
         expect(ids.filter((id) => told.includes(id) && !sent.includes(id))).toEqual([]);
         expect(await stateOf(mayfly, owner)).toEqual(before);
       }),
-      { numRuns: 12, examples: plainAttacksOn(route, hers).map((one) => [minted[0] ?? "", one]) },
+      { numRuns: 12, examples: plainAttacksOn(route, hers).map((one) => [[minted[0] ?? "", one]]) },
     );
     expect((await mayfly.send("GET", "/v1/machines/box", undefined, her)).status).toBe(200);
   });
