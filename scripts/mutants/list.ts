@@ -1,8 +1,9 @@
 /** All deliberate bugs. */
+import { CALLING } from "./calling.ts";
 import { JUDGING } from "./judging.ts";
 import { LENDING } from "./lending.ts";
 import { LIMITS } from "./limits.ts";
 import type { Mutant } from "./mutant.ts";
 import { SWEEPING } from "./sweeping.ts";
 
-export const MUTANTS: readonly Mutant[] = [...JUDGING, ...LENDING, ...LIMITS, ...SWEEPING];
+export const MUTANTS: readonly Mutant[] = [...CALLING, ...JUDGING, ...LENDING, ...LIMITS, ...SWEEPING];

@@ -7,7 +7,7 @@ export interface Mutant {
   /** What is then so that should not be. */
   readonly broken: string;
   /** As `docs/mutants.md` has them. */
-  readonly promise: "I1" | "I2" | "I3" | "I4" | "I5" | "I6" | "I7" | "I8" | "I9";
+  readonly promise: "I1" | "I2" | "I3" | "I4" | "I5" | "I6" | "I7" | "I8" | "I9" | "I10";
   readonly file: string;
   /** Occurs in the file exactly once. */
   readonly find: string;

@@ -118,6 +118,22 @@ describe("an issuer's keys", () => {
     const forged = await forge.sign(claims, callers.mayfly.now());
     expect(await callers.present(forged)).toMatchObject({ status: 401, body: { rule: "must be signed by github" } });
   });
+
+  it("are not mixed up either where no entry says where they are", async () => {
+    const farm = { ...FORGE, name: "farm", url: "https://farm.example" };
+    const issuers = [FORGE, farm];
+    const [one, other] = await Promise.all(issuers.map(({ url }) => createIssuer({ url, alg: "ES256" })));
+    if (one === undefined || other === undefined) throw new Error("there are two");
+    const policies = issuers.map(({ name }) => ({ name, issuer: name, claims: { repository_id: "74" } }));
+    const callers = await createCallers({
+      issuer: { ...one, hosts: { ...one.hosts, ...other.hosts } },
+      configuration: { issuers, policies },
+    });
+    expect((await callers.ask(githubClaims())).status).toBe(201);
+    const forged = await one.sign(githubClaims({ iss: farm.url }), callers.mayfly.now());
+    expect(await callers.present(forged)).toMatchObject({ status: 401, body: { rule: "must be signed by farm" } });
+    expect((await callers.present(await other.sign(githubClaims(), callers.mayfly.now()))).status).toBe(201);
+  });
 });
 
 describe("an issuer that does not serve its keys", () => {
@@ -125,6 +141,9 @@ describe("an issuer that does not serve its keys", () => {
     new Promise((_, reject) => {
       request.signal.addEventListener("abort", () => reject(new Error("aborted")));
     });
+  /** What the platform answers: of a redirect that it was told to follow, what is there. */
+  const elsewhere = ({ redirect }: Request): Response =>
+    redirect === "manual" ? Response.redirect("https://evil.example/keys", 302) : Response.json({ keys: [] });
   const endless = (): Response =>
     new Response(
       new ReadableStream({
@@ -135,7 +154,7 @@ describe("an issuer that does not serve its keys", () => {
   it.each<[string, (request: Request) => Response | Promise<Response>, string]>([
     ["fails", () => new Response("no", { status: 500 }), "answered with the status 500"],
     ["has none there", () => new Response("no", { status: 404 }), "answered with the status 404"],
-    ["sends elsewhere", () => Response.redirect("https://evil.example/keys", 302), "answered with the status 302"],
+    ["sends elsewhere", elsewhere, "answered with the status 302"],
     ["answers no JSON", () => new Response("<html>"), "answered what is no JSON"],
     ["answers nothing", () => new Response(""), "answered what is no JSON"],
     ["answers other JSON", () => Response.json([]), "answered what cannot be read (body)"],

@@ -1,5 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { createCallers } from "../auth/callers.ts";
+import { githubClaims } from "../auth/issuer.ts";
 import { brakeOn } from "../brakes.ts";
 import { BODY, createMayfly, HOUR, LOCAL, machineIn, MINUTE, minutes, servers, type Mayfly } from "../mayfly.ts";
 import { KEY_A } from "../simulator/sample-keys.ts";
@@ -152,6 +154,29 @@ describe("too many calls of an account that need the provider", () => {
     expect(await everything()).toEqual(before);
   });
 
+  it("are refused where they would go on with what was cut off, too", async () => {
+    const { mayfly } = braked({ account: 5 });
+    const ann = await mayfly.tokenOf("ann");
+    const calls = [
+      ["PUT", "/v1/machines/box", BODY],
+      ["POST", "/v1/firewalls", { name: "wall", deny_all: true }],
+    ] as const;
+    for (const path of ["^/v1/servers$", "^/v1/firewalls$"])
+      mayfly.simulator.fault({ method: "POST", path, drop: "before" });
+    for (const [method, path, body] of calls)
+      expect([path, (await mayfly.send(method, path, body, ann)).status]).toEqual([path, 503]);
+    await useUp(mayfly, ann);
+    const before = await everything();
+    for (const [method, path, body] of calls) {
+      expect([path, (await mayfly.send(method, path, body, ann)).status]).toEqual([path, 429]);
+      expect(lastLog(mayfly)).toMatchObject({ fetches: 0 });
+    }
+    expect(await everything()).toEqual(before);
+    mayfly.advance(MINUTE);
+    for (const [method, path, body] of calls)
+      expect([path, (await mayfly.send(method, path, body, ann)).status]).toEqual([path, 200]);
+  });
+
   it("are answered from the database where they read", async () => {
     const { mayfly } = braked({ account: 1 });
     const ann = await mayfly.tokenOf("ann");
@@ -232,6 +257,14 @@ describe("too many calls of an account that need the provider", () => {
     expect(byAccount.keys).toEqual(["tok.ann", "admin"]);
     await mayfly.send("DELETE", "/v1/machines/box", undefined, ann);
     expect(byAccount.keys).toEqual(["tok.ann", "admin", "tok.ann"]);
+  });
+
+  it("count together over all runs of a repository, each of which is an owner of its own", async () => {
+    const callers = await createCallers({});
+    const byAccount = brakeOn(callers.mayfly.now, 60);
+    callers.mayfly.configure({ ACCOUNT_BRAKE: byAccount });
+    for (const run_id of ["9001", "9002"]) expect((await callers.ask(githubClaims({ run_id }))).status).toBe(201);
+    expect(byAccount.keys).toEqual(["gh.74", "gh.74"]);
   });
 
   it("make no sweep where cron is dead", async () => {

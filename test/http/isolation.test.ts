@@ -209,6 +209,14 @@ const attacksOn = (route: Route, hers: Hers): fc.Arbitrary<Attack> =>
     })
     .map(({ ref, query, body }) => ({ path: route.path.replaceAll(/:\w+/g, ref) + query, body }));
 
+/** Those that do nothing but name what is hers, which chance alone would seldom put together. */
+function plainAttacksOn(route: Route, hers: Hers): Attack[] {
+  const hersAlone = [hers.machine, hers.firewall, hers.network, hers.key];
+  const sent = HER_CALLS[nameOf(route)]?.body;
+  const body = sent === BODY ? { server_type: "cx23", region: "fsn1" } : sent;
+  return hersAlone.map((ref) => ({ path: route.path.replaceAll(/:\w+/g, ref), body }));
+}
+
 /** The same for all attackers of a run. */
 const KNOWN: Route[] = routesIn(createMayfly());
 
@@ -245,7 +253,7 @@ describe("one owner cannot hurt another, nor see what is hers", () => {
         expect(ids.filter((id) => told.includes(id) && !sent.includes(id))).toEqual([]);
         expect(await stateOf(mayfly, owner)).toEqual(before);
       }),
-      { numRuns: 12 },
+      { numRuns: 12, examples: plainAttacksOn(route, hers).map((one) => [[minted[0] ?? "", one]]) },
     );
     expect((await mayfly.send("GET", "/v1/machines/box", undefined, her)).status).toBe(200);
   });

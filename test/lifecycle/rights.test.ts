@@ -266,11 +266,12 @@ describe("a machine without a firewall, where the policy needs one", () => {
   const remove = (mayfly: Mayfly, name: string, machines: readonly string[] = ["box"]) =>
     mayfly.send("POST", `/v1/firewalls/${name}/remove_from_resources`, { machines });
   const firewallsOf = (mayfly: Mayfly) => servers(mayfly).map(({ public_net }) => public_net.firewalls?.length ?? 0);
-  /** Two machines with both firewalls, and the time that it takes to put them on. */
+  /** Two machines with a key and both firewalls, and the time that it takes to put these on. */
   async function guarded() {
     const mayfly = under({ needs_firewall: true });
     for (const name of ["web", "ssh"]) await firewall(mayfly, name);
-    for (const name of ["box", "other"]) await put(mayfly, { ...BODY, firewalls: ["web", "ssh"] }, name);
+    const body = { ...BODY, firewalls: ["web", "ssh"], ssh_keys: [KEY_A] };
+    for (const name of ["box", "other"]) await put(mayfly, body, name);
     mayfly.advance(MINUTE);
     await mayfly.tick();
     return mayfly;
@@ -310,6 +311,13 @@ describe("a machine without a firewall, where the policy needs one", () => {
     const answers = await Promise.all([remove(mayfly, "web"), remove(mayfly, "ssh")]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 403]);
     expect(firewallsOf(mayfly)).toEqual([1, 2]);
+  });
+
+  it("does not come about where the other one is to be deleted", async () => {
+    const mayfly = await guarded();
+    expect((await mayfly.send("DELETE", "/v1/firewalls/web")).status).toBe(202);
+    expect(await remove(mayfly, "ssh")).toMatchObject({ status: 403, body: { field: "machines.0" } });
+    expect(firewallsOf(mayfly)).toEqual([2, 2]);
   });
 
   it("does not come about because another is noted that the provider does not show", async () => {
@@ -513,6 +521,19 @@ describe("a create that is repeated under a narrower policy than its first call"
     putUnder(mayfly, { longest: "20h" });
     expect((await put(mayfly, { ...BODY, ttl: "30m" })).status).toBe(200);
     expect(servers(mayfly)).toHaveLength(1);
+  });
+});
+
+describe("a firewall that is asked for again under a policy that makes none", () => {
+  it("is refused, whether the first call came about or not", async () => {
+    const mayfly = createMayfly(LOCAL);
+    const ask = (name: string) => mayfly.send("POST", "/v1/firewalls", { name, ...SSH });
+    expect((await ask("made")).status).toBe(201);
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/firewalls$", drop: "before" });
+    expect((await ask("cut-off")).status).toBe(503);
+    putUnder(mayfly, { may: ["machines"] });
+    for (const name of ["made", "cut-off"]) await refuses(mayfly, () => ask(name), "firewalls");
+    expect(mayfly.simulator.state().firewalls).toHaveLength(1);
   });
 });
 

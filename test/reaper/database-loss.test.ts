@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createMayfly, machineIn, minutes, refusing, servers, type Mayfly } from "../mayfly.ts";
+import { createMayfly, machineIn, machinesIn, minutes, refusing, servers, type Mayfly } from "../mayfly.ts";
 import { copyOf, live, loseD1, put, restore, seconds } from "./lost-rows.ts";
 
 const count = (mayfly: Mayfly) => servers(mayfly).length;
@@ -127,6 +127,23 @@ describe("after a restore", () => {
     mayfly.simulator.fault({ method: "GET", path: "^/v1/servers$", status: 503 });
     expect((await put(mayfly, "other")).status).toBe(503);
     expect((await put(mayfly, "other")).status).toBe(200);
+    expect(count(mayfly)).toBe(2);
+  });
+
+  it("a machine is found again under its name, whatever other owners have, or have forbidden, under the same", async () => {
+    const mayfly = createMayfly();
+    const [alice, bob, carol] = [
+      await mayfly.tokenOf("alice"),
+      await mayfly.tokenOf("bob"),
+      await mayfly.tokenOf("carol"),
+    ];
+    const { id } = machineIn(await put(mayfly, "box", {}, alice));
+    await put(mayfly, "box", {}, bob);
+    await minutes(mayfly, 2);
+    await mayfly.bindings.DB.prepare("DELETE FROM machines WHERE owner = 'tok.alice'").run();
+    expect((await mayfly.send("DELETE", "/v1/machines/box?tombstone=1d", undefined, carol)).status).toBe(204);
+    await minutes(mayfly, 17);
+    expect(machinesIn(await mayfly.send("GET", "/v1/machines", undefined, alice))).toMatchObject([{ id, name: "box" }]);
     expect(count(mayfly)).toBe(2);
   });
 

@@ -170,6 +170,16 @@ describe("a machine without a row", () => {
       expect(servers(mayfly)).toHaveLength(1);
     });
 
+    it("has that row again whatever other owners have, or have forbidden, under its name", async () => {
+      const { mayfly, id, uid } = await givenUp();
+      const [bob, carol] = [await mayfly.tokenOf("bob"), await mayfly.tokenOf("carol")];
+      await put(mayfly, "box", {}, bob);
+      expect((await mayfly.send("DELETE", "/v1/machines/box?tombstone=1d", undefined, carol)).status).toBe(204);
+      mayfly.simulator.addServer(lostRow("box", uid, { "mayfly-owner": "admin" }, 0));
+      expect(await reconciled(mayfly, 17)).toContain("settled adopted");
+      expect((await live(mayfly)).filter(({ owner }) => owner === "admin")).toMatchObject([{ id, name: "box" }]);
+    });
+
     it("is what a repeat of its create answers, at once; another spec is spec_mismatch", async () => {
       const { mayfly, id, uid } = await givenUp();
       const name = (await mayfly.store.machines.byUid(uid))?.providerName ?? "";
