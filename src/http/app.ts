@@ -67,7 +67,7 @@ function answerErrors(app: Api, host: Host): void {
     return problemResponse(problem, c.get("requestId"));
   });
   app.onError((error, c) => {
-    const problem = toProblem(error);
+    const problem = toProblem(error, c.get("insteadOfRepeating"));
     c.set("outcome", problem.code);
     if (problem.code === "internal" || problem.code === "store_unavailable") {
       const message = error instanceof Error ? `${error.name}: ${error.message}` : "unknown";
