@@ -3,8 +3,8 @@ import { BODY, createMayfly, refusing, servers } from "../mayfly.ts";
 import { KEY_A } from "../simulator/sample-keys.ts";
 
 const IS_SAFE = "Repeat the same call; it cannot double anything.";
-const machines = expect.stringMatching(/^Look at GET \/v1\/machines first: .* a repeat makes another\./);
-const tokens = expect.stringMatching(/^Look at GET \/v1\/tokens first: .* a repeat mints another\./);
+const machines: unknown = expect.stringMatching(/^Look at GET \/v1\/machines first: .* a repeat makes another\./);
+const tokens: unknown = expect.stringMatching(/^Look at GET \/v1\/tokens first: .* a repeat mints another\./);
 const mint = { owner: "ann" };
 
 describe("where the database fails, a call is told whether a repeat would do it once more", () => {
