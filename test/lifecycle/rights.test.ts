@@ -8,7 +8,18 @@ import type { MachineOrder } from "../../src/lifecycle/order.ts";
 import { releaseMachine } from "../../src/lifecycle/release.ts";
 import { renewMachine } from "../../src/lifecycle/renew.ts";
 import { removeFirewall } from "../../src/lifecycle/use-resource.ts";
-import { BODY, createMayfly, HOUR, LOCAL, machineIn, MINUTE, principalOf, servers, type Mayfly } from "../mayfly.ts";
+import {
+  BODY,
+  createMayfly,
+  HOUR,
+  LOCAL,
+  machineIn,
+  MINUTE,
+  principalOf,
+  SECOND,
+  servers,
+  type Mayfly,
+} from "../mayfly.ts";
 import { KEY_A } from "../simulator/sample-keys.ts";
 
 const SSH = { rules: [{ direction: "in" as const, protocol: "tcp" as const, port: "22" }] };
@@ -257,6 +268,22 @@ describe("a machine without a firewall, where the policy needs one", () => {
     const answers = await Promise.all([remove(mayfly, "web"), remove(mayfly, "ssh")]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 403]);
     expect(firewallsOf(mayfly)).toEqual([1, 2]);
+  });
+
+  it.each([0, SECOND])("does not come about by another that is agreed to and then fails, %d ms later", async (wait) => {
+    const mayfly = under({ needs_firewall: true });
+    for (const name of ["web", "ssh"]) await firewall(mayfly, name);
+    await put(mayfly, { ...BODY, firewalls: ["web"] });
+    mayfly.advance(MINUTE);
+    await mayfly.tick();
+    mayfly.simulator.fault({ method: "POST", path: "actions/apply_to_resources$", action_error: true });
+    const applied = await mayfly.send("POST", "/v1/firewalls/ssh/apply_to_resources", { machines: ["box"] });
+    expect(applied.status).toBe(503);
+    mayfly.advance(wait);
+    expect((await remove(mayfly, "web")).status).toBe(403);
+    mayfly.advance(MINUTE);
+    await mayfly.tick();
+    expect(firewallsOf(mayfly)).toEqual([1]);
   });
 
   it("does not come about because another is noted that the provider does not show", async () => {
