@@ -191,9 +191,9 @@ export const LENDING: readonly Mutant[] = [
     name: "create outlives its token",
     broken: "a create that was under way when its token was revoked and all was destroyed still makes a machine",
     promise: "I1",
-    file: "src/store/machines.ts",
-    find: "WHERE tokens.id = ? AND revoked_at IS NOT NULL",
-    replace: "WHERE tokens.id = ? AND revoked_at < 0",
-    caughtBy: ["test/http/tokens.test.ts"],
+    file: "src/store/conditions.ts",
+    find: "WHERE tokens.id = ${id} AND revoked_at IS NOT NULL",
+    replace: "WHERE tokens.id = ${id} AND revoked_at < 0",
+    caughtBy: ["test/http/tokens.test.ts", "test/lifecycle/revoked-token.test.ts"],
   },
 ];

@@ -67,7 +67,7 @@ function answerErrors(app: Api, host: Host): void {
     return problemResponse(problem, c.get("requestId"));
   });
   app.onError((error, c) => {
-    const problem = toProblem(error);
+    const problem = toProblem(error, c.get("insteadOfRepeating"));
     c.set("outcome", problem.code);
     const more = untold(error, problem);
     if (more !== null) host.log({ event: "error", request_id: c.get("requestId"), error: more });

@@ -91,11 +91,15 @@ const revoke = createRoute({
   },
 });
 
+const LOOK_FIRST =
+  "Look at GET /v1/tokens first: a token may have been minted, and a repeat mints another. With an Idempotency-Key it does not.";
+
 /** The routes of tokens. */
 export function tokenRoutes(app: Api): void {
   app.openapi(post, async (c) => {
     const { expires_in: life, ...order } = c.req.valid("json");
     const idempotencyKey = c.req.valid("header")["Idempotency-Key"] ?? null;
+    if (idempotencyKey === null) c.set("insteadOfRepeating", LOOK_FIRST);
     const made = await mintToken(c.get("scope"), { ...order, lifeMs: parseDuration(life) ?? 0, idempotencyKey });
     if (!made.ok) throw notMinted(made.refusal);
     const body = { token: { ...toJson(made.token), secret: made.secret } };

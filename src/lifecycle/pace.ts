@@ -1,6 +1,6 @@
 /**
- * How often an account's calls may need the provider. Over the rate whoever reads or ends something does without it, and all else is
- * refused.
+ * How often an account's calls may need the provider. Over the rate whoever reads, renews or ends something does without it, and all else
+ * is refused.
  */
 import type { Principal } from "../auth/principal.ts";
 import { done, refused, type Outcome, type Refusal } from "./refusal.ts";
@@ -21,7 +21,7 @@ const tooMany = (policy: string): Refusal => ({
   code: "limit_rate",
   message: "This account's calls have needed the provider too often in the last minute. This one changed nothing.",
   rule: "must leave time between calls of an account that need the provider",
-  next: "Repeat the same call in a minute. Reads, and whatever ends machines, are answered all along.",
+  next: "Repeat the same call in a minute. Reads, renewals, and whatever ends machines, are answered all along.",
   retryAfterSeconds: PERIOD_SECONDS,
   policy,
 });

@@ -159,6 +159,13 @@ describe("an idempotency key", () => {
     expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 401]);
   });
 
+  it("of two calls at once with other bodies makes one token, and is refused to the other", async () => {
+    const mayfly = createMayfly();
+    const both = await Promise.all(["alice", "bob"].map((owner) => mint(mayfly, { owner }, "one")));
+    expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409]);
+    expect(await tokensOf(mayfly)).toHaveLength(1);
+  });
+
   it("that breaks the rule is refused by the header's name", async () => {
     const mayfly = createMayfly();
     for (const key of ["", "a b", "ä", "k".repeat(201)])

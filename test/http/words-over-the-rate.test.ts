@@ -1,7 +1,18 @@
 /** What is written down over the rate of calls that are not refused for it: what ends machines, and what goes with that. */
 import { describe, expect, it } from "vitest";
 import { brakeOn } from "../brakes.ts";
-import { BODY, createMayfly, HOUR, machineIn, MINUTE, minutes, SECOND, servers, type Mayfly } from "../mayfly.ts";
+import {
+  BODY,
+  createMayfly,
+  HOUR,
+  LOCAL,
+  machineIn,
+  MINUTE,
+  minutes,
+  SECOND,
+  servers,
+  type Mayfly,
+} from "../mayfly.ts";
 import { everything } from "../store/tables.ts";
 
 const KEPT = { ...BODY, keep_on_failure: "1h" };
@@ -109,6 +120,18 @@ describe("a machine that is kept on failure", () => {
 });
 
 describe("a DELETE", () => {
+  it("ends a create that was cut off too: the sweep goes by the word alone", async () => {
+    const mayfly = createMayfly(LOCAL);
+    const ann = await mayfly.tokenOf("ann");
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", drop: "before" });
+    expect((await mayfly.send("PUT", "/v1/machines/box", BODY, ann)).status).toBe(503);
+    overTheRate(mayfly);
+    expect((await mayfly.send("DELETE", "/v1/machines/box?outcome=failure", undefined, ann)).status).toBe(202);
+    await minutes(mayfly, 20);
+    const phases = await mayfly.bindings.DB.prepare("SELECT phase FROM machines").raw();
+    expect([servers(mayfly), phases]).toEqual([[], [["destroyed"]]]);
+  });
+
   it("of a name without a machine costs the look at it, and writes nothing", async () => {
     const mayfly = createMayfly();
     const ann = await mayfly.tokenOf("ann");

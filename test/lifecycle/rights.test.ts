@@ -9,7 +9,18 @@ import type { MachineOrder } from "../../src/lifecycle/order.ts";
 import { releaseMachine } from "../../src/lifecycle/release.ts";
 import { renewMachine } from "../../src/lifecycle/renew.ts";
 import { removeFirewall } from "../../src/lifecycle/use-resource.ts";
-import { BODY, createMayfly, HOUR, LOCAL, machineIn, MINUTE, principalOf, servers, type Mayfly } from "../mayfly.ts";
+import {
+  BODY,
+  createMayfly,
+  HOUR,
+  LOCAL,
+  machineIn,
+  MINUTE,
+  principalOf,
+  SECOND,
+  servers,
+  type Mayfly,
+} from "../mayfly.ts";
 import { KEY_A } from "../simulator/sample-keys.ts";
 
 const SSH = { rules: [{ direction: "in" as const, protocol: "tcp" as const, port: "22" }] };
@@ -318,6 +329,22 @@ describe("a machine without a firewall, where the policy needs one", () => {
     expect((await mayfly.send("DELETE", "/v1/firewalls/web")).status).toBe(202);
     expect(await remove(mayfly, "ssh")).toMatchObject({ status: 403, body: { field: "machines.0" } });
     expect(firewallsOf(mayfly)).toEqual([2, 2]);
+  });
+
+  it.each([0, SECOND])("does not come about by another that is agreed to and then fails, %d ms later", async (wait) => {
+    const mayfly = under({ needs_firewall: true });
+    for (const name of ["web", "ssh"]) await firewall(mayfly, name);
+    await put(mayfly, { ...BODY, firewalls: ["web"] });
+    mayfly.advance(MINUTE);
+    await mayfly.tick();
+    mayfly.simulator.fault({ method: "POST", path: "actions/apply_to_resources$", action_error: true });
+    const applied = await mayfly.send("POST", "/v1/firewalls/ssh/apply_to_resources", { machines: ["box"] });
+    expect(applied.status).toBe(503);
+    mayfly.advance(wait);
+    expect((await remove(mayfly, "web")).status).toBe(403);
+    mayfly.advance(MINUTE);
+    await mayfly.tick();
+    expect(firewallsOf(mayfly)).toEqual([1]);
   });
 
   it("does not come about because another is noted that the provider does not show", async () => {

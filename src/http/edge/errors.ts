@@ -3,10 +3,19 @@ import { HTTPException } from "hono/http-exception";
 import { Misconfigured } from "../../machine/misconfigured.ts";
 import { ClaimLeft } from "../../lifecycle/trying.ts";
 import { StoreError } from "../../store/db.ts";
-import { HttpProblem } from "./problem.ts";
+import { HttpProblem, type ProblemCode } from "./problem.ts";
 
-/** Anything thrown, as the problem that the caller is told. */
-export function toProblem(error: unknown): HttpProblem {
+/** Under these it may have been done all the same. */
+const IN_DOUBT: ReadonlySet<ProblemCode> = new Set(["store_unavailable", "provider_unavailable"]);
+
+/** Anything thrown, as the problem that the caller is told; `instead` is what to do in doubt, where a repeat would do it once more. */
+export function toProblem(error: unknown, instead?: string): HttpProblem {
+  const problem = meaningOf(error);
+  if (instead === undefined || !IN_DOUBT.has(problem.code)) return problem;
+  return new HttpProblem(problem.code, { ...problem.details, next: instead });
+}
+
+function meaningOf(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
   if (error instanceof Misconfigured) return misconfigured(error);
   if (error instanceof StoreError)

@@ -51,6 +51,9 @@ const post = createRoute({
   responses: { 201: json(createdJson, "A new machine"), ...problems },
 });
 
+const LOOK_FIRST =
+  "Look at GET /v1/machines first: a machine may have been made, and a repeat makes another. A PUT under a name of your own does not.";
+
 /** `PUT /v1/machines/{name}` and `POST /v1/machines`. */
 export function createRoutes(app: Api): void {
   app.openapi(put, async (c) => {
@@ -60,6 +63,7 @@ export function createRoutes(app: Api): void {
   });
 
   app.openapi(post, async (c) => {
+    c.set("insteadOfRepeating", LOOK_FIRST);
     const name = `m-${c.get("scope").newUid().slice(-12)}`;
     const { answer } = await create(c, name, c.req.valid("query"), c.req.valid("json"));
     return c.json(answer, 201);
