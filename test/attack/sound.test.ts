@@ -187,19 +187,3 @@ describe("JWTs that are odd", () => {
     expect(told).toEqual([]);
   });
 });
-describe("needs_firewall", () => {
-  it("counts no firewall that is still being put on", async () => {
-    const mayfly = createMayfly({}, { policies: [{ name: "default", needs_firewall: true }] });
-    for (const name of ["web", "ssh"]) await mayfly.send("POST", "/v1/firewalls", { name, ...RULES });
-    await mayfly.send("PUT", "/v1/machines/box", { ...BODY, firewalls: ["web"] });
-    mayfly.advance(MINUTE);
-    await mayfly.tick();
-    const [applied, removed] = [
-      await mayfly.send("POST", "/v1/firewalls/ssh/apply_to_resources", { machines: ["box"] }),
-      await mayfly.send("POST", "/v1/firewalls/web/remove_from_resources", { machines: ["box"] }),
-    ];
-    void [applied, removed];
-    expect(servers(mayfly)[0]?.public_net.firewalls?.some(({ status }) => status === "applied")).toBe(true);
-  });
-});
-

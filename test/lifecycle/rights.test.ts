@@ -8,6 +8,7 @@ import type { MachineOrder } from "../../src/lifecycle/order.ts";
 import { releaseMachine } from "../../src/lifecycle/release.ts";
 import { renewMachine } from "../../src/lifecycle/renew.ts";
 import { removeFirewall } from "../../src/lifecycle/use-resource.ts";
+import { behind } from "../behind.ts";
 import { BODY, createMayfly, HOUR, LOCAL, machineIn, MINUTE, principalOf, servers, type Mayfly } from "../mayfly.ts";
 import { KEY_A } from "../simulator/sample-keys.ts";
 
@@ -292,6 +293,25 @@ describe("a machine without a firewall, where the policy needs one", () => {
     const answers = await Promise.all([remove(mayfly, "web"), remove(mayfly, "ssh")]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 403]);
     expect(firewallsOf(mayfly)).toEqual([1, 2]);
+  });
+
+  it("does not come about because another is still being put on", async () => {
+    const mayfly = await guarded();
+    const ssh = mayfly.simulator.state().firewalls.find(({ labels }) => labels["mayfly-name"] === "ssh");
+    await behind(mayfly, "POST", `/firewalls/${ssh?.id}/actions/set_rules`, {
+      rules: [{ direction: "in", protocol: "tcp", port: "22", source_ips: ["0.0.0.0/0"] }],
+    });
+    const shown = () =>
+      servers(mayfly)[0]
+        ?.public_net.firewalls?.map(({ status }) => status)
+        .toSorted();
+    expect(shown()).toEqual(["applied", "pending"]);
+    const refused = await remove(mayfly, "web");
+    expect(refused).toMatchObject({ status: 403, body: { code: "forbidden", field: "machines.0" } });
+    expect(firewallsOf(mayfly)).toEqual([2, 2]);
+    mayfly.advance(MINUTE);
+    expect(shown()).toEqual(["applied", "applied"]);
+    expect((await remove(mayfly, "web")).status).toBe(200);
   });
 
   it("does not come about because another is noted that the provider does not show", async () => {
