@@ -173,6 +173,7 @@ describe("what a policy lets its callers name", () => {
       labels: { team: "payroll", "debian-12": "", "mayfly-image": "" },
     });
     await refuses(mayfly, () => put(mayfly, { ...BODY, image: { label_selector } }), "image");
+    expect(servers(mayfly)).toEqual([]);
   });
 
   it.each(["team=ci", "team!=x,role", "team in (ci, cd)", "!x,role"])(
