@@ -130,8 +130,9 @@ function partsOf(given: unknown) {
   const shape = z.record(z.string(), z.unknown(), "must be what defineConfig is given: an object");
   const { success, data, error } = shape.safeParse(given);
   if (!success) throw new Misconfigured(FILE, error.issues[0]?.message ?? "cannot be read");
-  // Of what was given itself: a copy lacks what is called __proto__.
-  for (const key of Object.keys(Object(given))) {
+  if (typeof given === "object" && given !== null && Object.hasOwn(given, "__proto__"))
+    throw new Misconfigured("__proto__", NO_KEY);
+  for (const key of Object.keys(data)) {
     if (LATER.has(key))
       throw new Misconfigured(key, "is not supported yet: leave it out, for nothing would come of it");
     if (!PARTS.some((part) => part === key))
@@ -142,6 +143,7 @@ function partsOf(given: unknown) {
   return { policies, profiles, issuers };
 }
 
+const NO_KEY = "is no key that can stand here";
 const UNDEFINED = "must have a value, or be left out: it is undefined";
 
 /**
@@ -156,7 +158,7 @@ function refuseDropped(given: unknown, key: string): void {
     throw new Misconfigured(key, "must be a plain object, which inherits nothing");
   for (const [name, value] of Object.entries(given)) {
     const path = `${key}.${name}`;
-    if (name === "__proto__") throw new Misconfigured(path, "is no key that can stand here");
+    if (name === "__proto__") throw new Misconfigured(path, NO_KEY);
     if (value === undefined) throw new Misconfigured(path, UNDEFINED);
     refuseDropped(value, path);
   }
@@ -229,7 +231,7 @@ function refuse(key: string, fault: { readonly field: string; readonly rule: str
 function parsed<T>(schema: z.ZodType<T>, given: unknown, key: string): T {
   const result = schema.safeParse(given);
   if (result.success) return result.data;
-  throw misconfigured(key, tellIssue(result.error.issues, key, "is no key that can stand here"));
+  throw misconfigured(key, tellIssue(result.error.issues, key, NO_KEY));
 }
 
 /** What is said of a request's body, said of the entry. */

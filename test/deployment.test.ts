@@ -385,16 +385,15 @@ describe("a mistake names the entry, the key and the rule", () => {
   });
 
   it.each<[string, string]>([
-    ["__proto__ is no part of a configuration: policies, profiles, issuers", '{"__proto__":[]}'],
+    ["__proto__", '{"__proto__":[]}'],
     ["policies.ci.__proto__", '{"policies":[{"name":"ci","__proto__":{"needs_firewall":true}}]}'],
     ["policies.ci.claims.__proto__", '{"policies":[{"name":"ci","claims":{"repository_id":"1","__proto__":"x"}}]}'],
     ["profiles.__proto__", '{"profiles":{"__proto__":{"server_type":"cx23"}}}'],
     ["profiles.small.__proto__", '{"profiles":{"small":{"server_type":"cx23","__proto__":{"x":"cx23"}}}}'],
     ["profiles.small.labels.__proto__", '{"profiles":{"small":{"labels":{"__proto__":"x"}}}}'],
     ["issuers.own.__proto__", '{"issuers":[{"name":"own","url":"https://a.example","kind":"gitlab","__proto__":{}}]}'],
-  ])("of a key that would be dropped: %s", (message, text) => {
-    const told = refusalOf(() => read(JSON.parse(text))).message;
-    expect(told).toBe(message.includes(" ") ? message : `${message} is no key that can stand here`);
+  ])("of a key that would be dropped: %s", (key, text) => {
+    expect(refusalOf(() => read(JSON.parse(text))).message).toBe(`${key} is no key that can stand here`);
   });
 
   it("of what inherits, which no copy would", () => {

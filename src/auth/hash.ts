@@ -6,8 +6,3 @@ export const sha256 = async (text: string): Promise<Uint8Array> =>
 export async function sha256Hex(text: string): Promise<string> {
   return [...(await sha256(text))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
-
-/** Whether two secrets are equal, in time that tells nothing about either. */
-export async function isSameSecret(a: string, b: string): Promise<boolean> {
-  return crypto.subtle.timingSafeEqual(await sha256(a), await sha256(b));
-}

@@ -1,7 +1,8 @@
-import { isSameSecret, sha256Hex } from "./hash.ts";
+import { sha256Hex } from "./hash.ts";
 import { identifyJwt, isJwt } from "./oidc.ts";
 import { DEFAULT_POLICY, tokenPolicy } from "./policy.ts";
 import { identified, notIdentified, type AuthRefusal, type Identified } from "./principal.ts";
+import { isSameSecret } from "./same-secret.ts";
 import type { AuthSettings, Identifying } from "./settings.ts";
 import { formOf, TOKEN_FORM_RULE } from "./token-form.ts";
 import { isUseDue, noteUse } from "./tokens.ts";

@@ -64,7 +64,7 @@ export function createMemoryDriver({ now, cloud = emptyCloud() }: MemoryOptions)
         createdAt: now(),
         priceEurPerHour: PRICES.get(spec.serverType) ?? null,
         deleteProtected: false,
-        attached: { firewallIds: [], networkIds: [] },
+        attached: { firewallIds: [], pendingFirewallIds: [], networkIds: [] },
       };
       machines.set(machine.providerId, machine);
       return machine;

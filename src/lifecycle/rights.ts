@@ -176,7 +176,7 @@ export const checkChange = (policy: Policy, field: string): Refused | null =>
 
 /** What is said to whoever takes its last firewall off a machine under a policy that needs one; `field` is where that was named. */
 export const lastFirewall = (policy: Policy, field: string): Refused =>
-  forbidden(policy, field, "must have another firewall: this is its last (needs_firewall)");
+  forbidden(policy, field, "must have another firewall that guards it already (needs_firewall)");
 
 function checkName(
   policy: Policy,

@@ -1,6 +1,7 @@
 import type { Policy } from "../auth/policy.ts";
 import type { ProviderAction } from "../driver/capabilities.ts";
 import { getIfThere, isNotFound, type DriverError } from "../driver/driver.ts";
+import { isGuardedBy } from "../machine/attachment.ts";
 import { isSame } from "../machine/ownership.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { isSameResource, type ResourceRow } from "../machine/resource.ts";
@@ -142,7 +143,7 @@ export async function removeFirewall(
 }
 
 const hasOther = ({ attached }: Machine, firewallId: string): boolean =>
-  attached !== null && attached.firewallIds.some((id) => id !== firewallId);
+  attached !== null && attached.firewallIds.some((id) => id !== firewallId && isGuardedBy(attached, id));
 
 /** Leads a network's traffic to a destination over a machine in it. The same again is success, another gateway is refused (S140). */
 export const addRoute = (

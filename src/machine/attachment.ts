@@ -1,4 +1,4 @@
-import type { Attachments, Machine, MachineRow } from "./machine.ts";
+import type { Attached, Attachments, Machine, MachineRow } from "./machine.ts";
 import type { Ref } from "./name.ts";
 import type { ResourceKind, ResourceSpec } from "./resource.ts";
 
@@ -22,9 +22,16 @@ export const isWithout = (
 ): boolean =>
   attachments !== null && attached !== null && !attachments[what].every((id) => attached[what].includes(id));
 
+/** Whether a firewall of a machine's guards it already. */
+export const isGuardedBy = ({ firewallIds, pendingFirewallIds }: Attached, id: string): boolean =>
+  firewallIds.includes(id) && !pendingFirewallIds.includes(id);
+
 /** Whether a machine is seen with all that it was made with. */
-export const isComplete = (row: MachineRow, machine: Machine): boolean =>
-  row.attachments !== null &&
-  machine.attached !== null &&
-  !isWithout(row, machine, "firewallIds") &&
-  !isWithout(row, machine, "networkIds");
+export const isComplete = (
+  { attachments }: Pick<MachineRow, "attachments">,
+  { attached }: Pick<Machine, "attached">,
+): boolean =>
+  attachments !== null &&
+  attached !== null &&
+  attachments.firewallIds.every((id) => isGuardedBy(attached, id)) &&
+  attachments.networkIds.every((id) => attached.networkIds.includes(id));

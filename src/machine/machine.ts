@@ -29,6 +29,12 @@ export interface Attachments {
   readonly networkIds: readonly string[];
 }
 
+/** The same as a provider shows them. */
+export interface Attached extends Attachments {
+  /** Of the firewalls those that do not guard it yet, or of which nobody knows: such a one is neither had nor missing. */
+  readonly pendingFirewallIds: readonly string[];
+}
+
 /** A provider-neutral view of an existing machine. An address that is not there is `""`, never null. */
 export interface Machine {
   /** Opaque outside its driver; stable for the machine's life (P3, P7). */
@@ -50,8 +56,8 @@ export interface Machine {
   readonly createdAt: number | null;
   /** Gross, at the machine's own location; null = unknown, which is never free (S63, S65). */
   readonly priceEurPerHour: number | null;
-  /** Provider ids of the firewalls and networks that it has; null where that cannot be read. */
-  readonly attached: Attachments | null;
+  /** Provider ids of the firewalls and networks that are on it; null where that cannot be read. */
+  readonly attached: Attached | null;
   /** The provider will refuse to destroy it until somebody lifts this (S49). */
   readonly deleteProtected: boolean;
 }

@@ -370,7 +370,7 @@ describe("a token that is right and fits no policy is refused, and says why", ()
     const answer = await callers.ask(githubClaims());
     await callers.expectRefused(answer, 403, "forbidden", {
       detail: "No policy takes tokens of github.",
-      next: expect.stringContaining("npm run policy"),
+      next: "An admin writes policies into mayfly.config.ts; `npm run policy -- <token>` shows what one can be written from.",
     });
     expect(answer.body).not.toHaveProperty("policy");
     expect(answer.body).not.toHaveProperty("claims");

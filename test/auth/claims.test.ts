@@ -144,8 +144,12 @@ describe("the nearest policy", () => {
     ];
     const found = nearest(policies, githubClaims());
     expect(found).toMatchObject({ policy: { name: "first" }, isMeant: false, failed: { claim: "repository_id" } });
-    const half = policies.map((one) => ({ ...one, claims: { ...one.claims, repository_owner_id: "65" } }));
-    expect(nearest(half, githubClaims())).toMatchObject({
+    const half = (actor: string) => ({ actor, repository_id: "1", repository_owner_id: "65" });
+    const halves = [
+      { name: "first", issuer: "github", claims: half("nobody") },
+      { name: "more", issuer: "github", claims: half("octocat") },
+    ];
+    expect(nearest(halves, githubClaims())).toMatchObject({
       policy: { name: "first" },
       heldIds: 1,
       failed: { claim: "repository_id" },

@@ -29,7 +29,7 @@ function open(): Cloud {
         createdAt,
         priceEurPerHour: 0.008,
         deleteProtected: deleteProtected ?? false,
-        attached: { firewallIds: [], networkIds: [] },
+        attached: { firewallIds: [], pendingFirewallIds: [], networkIds: [] },
       });
       return providerId;
     },

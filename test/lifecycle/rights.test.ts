@@ -9,6 +9,7 @@ import type { MachineOrder } from "../../src/lifecycle/order.ts";
 import { releaseMachine } from "../../src/lifecycle/release.ts";
 import { renewMachine } from "../../src/lifecycle/renew.ts";
 import { removeFirewall } from "../../src/lifecycle/use-resource.ts";
+import { behind } from "../behind.ts";
 import {
   BODY,
   createMayfly,
@@ -184,6 +185,7 @@ describe("what a policy lets its callers name", () => {
       labels: { team: "payroll", "debian-12": "", "mayfly-image": "" },
     });
     await refuses(mayfly, () => put(mayfly, { ...BODY, image: { label_selector } }), "image");
+    expect(servers(mayfly)).toEqual([]);
   });
 
   it.each(["team=ci", "team!=x,role", "team in (ci, cd)", "!x,role"])(
@@ -345,6 +347,25 @@ describe("a machine without a firewall, where the policy needs one", () => {
     mayfly.advance(MINUTE);
     await mayfly.tick();
     expect(firewallsOf(mayfly)).toEqual([1]);
+  });
+
+  it("does not come about because another is still being put on", async () => {
+    const mayfly = await guarded();
+    const ssh = mayfly.simulator.state().firewalls.find(({ labels }) => labels["mayfly-name"] === "ssh");
+    await behind(mayfly, "POST", `/firewalls/${ssh?.id}/actions/set_rules`, {
+      rules: [{ direction: "in", protocol: "tcp", port: "22", source_ips: ["0.0.0.0/0"] }],
+    });
+    const shown = () =>
+      servers(mayfly)[0]
+        ?.public_net.firewalls?.map(({ status }) => status)
+        .toSorted();
+    expect(shown()).toEqual(["applied", "pending"]);
+    const refused = await remove(mayfly, "web");
+    expect(refused).toMatchObject({ status: 403, body: { code: "forbidden", field: "machines.0" } });
+    expect(firewallsOf(mayfly)).toEqual([2, 2]);
+    mayfly.advance(MINUTE);
+    expect(shown()).toEqual(["applied", "applied"]);
+    expect((await remove(mayfly, "web")).status).toBe(200);
   });
 
   it("does not come about because another is noted that the provider does not show", async () => {

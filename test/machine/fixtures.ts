@@ -53,7 +53,7 @@ export const machineOf = (change: Partial<Machine> = {}): Machine => ({
   createdAt: CREATED,
   priceEurPerHour: 0.008,
   deleteProtected: false,
-  attached: { firewallIds: [], networkIds: [] },
+  attached: { firewallIds: [], pendingFirewallIds: [], networkIds: [] },
   ...change,
 });
 

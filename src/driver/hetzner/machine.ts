@@ -1,5 +1,5 @@
 import { parseTimestamp } from "../../machine/age.ts";
-import type { Attachments, LiveStatus, Machine } from "../../machine/machine.ts";
+import type { Attached, LiveStatus, Machine } from "../../machine/machine.ts";
 import type { Prices, Server } from "./schema.ts";
 
 /** A server is `off` for a while between being built and being started; only an older one was turned off (S6, P46). */
@@ -54,11 +54,15 @@ export function toMachine(server: Server, now: number, inEuro: boolean): Machine
 }
 
 /** What a server has; null where one of it cannot be read, because what is not seen is not missing. */
-function attachedTo({ public_net, private_net }: Server): Attachments | null {
+function attachedTo({ public_net, private_net }: Server): Attached | null {
   const firewalls = public_net?.firewalls ?? null;
   const networks = private_net?.map((entry) => entry?.network ?? null) ?? null;
   if (firewalls === null || networks === null || networks.includes(null)) return null;
-  return { firewallIds: firewalls.map(({ id }) => String(id)), networkIds: networks.map(String) };
+  return {
+    firewallIds: firewalls.map(({ id }) => String(id)),
+    pendingFirewallIds: firewalls.flatMap(({ id, isApplied }) => (isApplied ? [] : [String(id)])),
+    networkIds: networks.map(String),
+  };
 }
 
 /** The gross hourly price of one location, or null: another location's price says nothing (S63, S65, S66). */

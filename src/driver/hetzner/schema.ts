@@ -31,7 +31,10 @@ const labels = z
       Object.fromEntries(Object.entries(all).filter((pair): pair is [string, string] => typeof pair[1] === "string")),
   );
 
-const firewalls = z.array(z.object({ id })).nullable().catch(null);
+const firewalls = z
+  .array(z.object({ id, status: text }).transform((one) => ({ id: one.id, isApplied: one.status === "applied" })))
+  .nullable()
+  .catch(null);
 const inNetwork = z
   .object({ ip: z.string(), network: id.nullable().catch(null) })
   .nullable()

@@ -48,10 +48,10 @@ const misconfigured = ({ isSetting, key, rule }: Misconfigured): HttpProblem =>
       });
 
 /** Problems of which the log must say what the caller is not told. */
-const UNTOLD = ["internal", "store_unavailable", "misconfigured"];
+const UNTOLD: ReadonlySet<ProblemCode> = new Set(["internal", "store_unavailable", "misconfigured"]);
 
 /** What the log says of what was thrown, beside the problem's code; null where that says all. */
 export function untold(error: unknown, { code }: HttpProblem): string | null {
-  if (!UNTOLD.includes(code)) return null;
+  if (!UNTOLD.has(code)) return null;
   return error instanceof Error ? `${error.name}: ${error.message}` : "unknown";
 }

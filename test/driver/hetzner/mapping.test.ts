@@ -165,3 +165,28 @@ describe("a server's fields", () => {
     );
   });
 });
+
+describe("a server's firewalls", () => {
+  const attached = async (firewalls: unknown) =>
+    (await openWith({ status: "running", created: OLD, public_net: { firewalls }, private_net: [] }).get("42"))
+      .attached;
+
+  it("are on it, pending unless they are said to be applied", async () => {
+    const firewalls = ["applied", "pending", "invented_tomorrow", "Applied", "", null, undefined, 7].map(
+      (status, id) => ({
+        id: id + 1,
+        status,
+      }),
+    );
+    expect(await attached(firewalls)).toEqual({
+      firewallIds: ["1", "2", "3", "4", "5", "6", "7", "8"],
+      pendingFirewallIds: ["2", "3", "4", "5", "6", "7", "8"],
+      networkIds: [],
+    });
+  });
+
+  it("are not known where one of them cannot be read", async () => {
+    for (const firewalls of [undefined, null, {}, [{ status: "applied" }], [{ id: 1, status: "applied" }, null]])
+      expect(await attached(firewalls)).toBeNull();
+  });
+});
