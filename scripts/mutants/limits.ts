@@ -7,8 +7,8 @@ export const LIMITS: readonly Mutant[] = [
     broken: "how many machines there are is looked at, and not decided by the insert",
     promise: "I6",
     file: "src/store/machines.ts",
-    find: "${TOKEN_REVOKED} UNION ALL ${BEYOND_COUNT}`",
-    replace: "${TOKEN_REVOKED} UNION ALL SELECT 1 WHERE ? < 0 OR ? < 0`",
+    find: '${revoked("?")} UNION ALL ${BEYOND_COUNT}`',
+    replace: '${revoked("?")} UNION ALL SELECT 1 WHERE ? < 0 OR ? < 0`',
     caughtBy: ["test/lifecycle/limits.test.ts"],
   },
   {

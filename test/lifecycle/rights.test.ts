@@ -41,7 +41,7 @@ const written = async (mayfly: Mayfly) => {
 };
 
 /** That a call is refused by what its policy says, and that nothing came of it: no row, and no question to the provider. */
-async function refuses(mayfly: Mayfly, call: () => Promise<{ status: number; body: unknown }>, field: string) {
+async function expectRefused(mayfly: Mayfly, call: () => Promise<{ status: number; body: unknown }>, field: string) {
   const [rows, asked] = [await written(mayfly), mayfly.simulator.requests().length];
   const next = "Ask for what your policy allows: GET /v1/whoami tells.";
   expect(await call()).toMatchObject({ status: 403, body: { code: "forbidden", policy: "default", field, next } });
@@ -59,8 +59,8 @@ describe("what a policy does not let its callers make", () => {
     const mayfly = createMayfly(LOCAL);
     await put(mayfly, { ...BODY, ttl: "1h" });
     putUnder(mayfly, { may: ["ssh_keys"] });
-    await refuses(mayfly, () => put(mayfly, BODY, "other"), "machines");
-    await refuses(mayfly, () => mayfly.send("POST", "/v1/machines", BODY), "machines");
+    await expectRefused(mayfly, () => put(mayfly, BODY, "other"), "machines");
+    await expectRefused(mayfly, () => mayfly.send("POST", "/v1/machines", BODY), "machines");
     expect((await mayfly.send("GET", "/v1/machines/box")).status).toBe(200);
     expect((await mayfly.send("POST", "/v1/machines/box/renew", { ttl: "2h" })).status).toBe(200);
     expect((await mayfly.send("DELETE", "/v1/machines/box")).status).toBeLessThan(300);
@@ -72,8 +72,8 @@ describe("what a policy does not let its callers make", () => {
       (one) => one !== what,
     );
     const mayfly = under({ may: others });
-    await refuses(mayfly, () => mayfly.send("POST", path, body), what);
-    await refuses(mayfly, () => put(mayfly, { ...BODY, [what]: within }), `${what}.0`);
+    await expectRefused(mayfly, () => mayfly.send("POST", path, body), what);
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, [what]: within }), `${what}.0`);
     for (const [other, , , allowed] of MADE.filter(([name]) => name !== what))
       expect((await put(mayfly, { ...BODY, [other]: allowed }, other.replace("_", "-"))).status).toBe(201);
   });
@@ -95,7 +95,7 @@ describe("what a policy does not let its callers make", () => {
   it("snapshots: neither by labels nor by id, however it is written, and system images are there by name", async () => {
     const mayfly = under({ may: ["machines"] });
     for (const image of [{ label_selector: "role=base" }, 4711, "4711", "4711.0", "1e3", "0x10"])
-      await refuses(mayfly, () => put(mayfly, { ...BODY, image }), "image");
+      await expectRefused(mayfly, () => put(mayfly, { ...BODY, image }), "image");
     expect((await put(mayfly, { ...BODY, image: "ubuntu-24.04" })).status).toBe(201);
   });
 });
@@ -103,11 +103,11 @@ describe("what a policy does not let its callers make", () => {
 describe("what a policy lets its callers name", () => {
   it("server_types: each of a list, and a number is a name as any other", async () => {
     const mayfly = under({ server_types: ["cx*", "cpx22"] });
-    await refuses(mayfly, () => put(mayfly, { ...BODY, server_type: "ccx13" }), "server_type");
-    await refuses(mayfly, () => put(mayfly, { ...BODY, server_type: ["cx23", "ccx13"] }), "server_type.1");
-    await refuses(mayfly, () => put(mayfly, { ...BODY, server_type: "CX23" }), "server_type");
-    await refuses(mayfly, () => put(mayfly, { ...BODY, server_type: "114" }), "server_type");
-    await refuses(mayfly, () => put(mayfly, { ...BODY, server_type: ["cx23", "cx23", "22"] }), "server_type.2");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, server_type: "ccx13" }), "server_type");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, server_type: ["cx23", "ccx13"] }), "server_type.1");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, server_type: "CX23" }), "server_type");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, server_type: "114" }), "server_type");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, server_type: ["cx23", "cx23", "22"] }), "server_type.2");
     expect((await put(mayfly, { ...BODY, server_type: " cx23" })).status).toBe(422);
     expect((await put(mayfly, { ...BODY, server_type: [] })).status).toBe(422);
     expect(await put(mayfly, { ...BODY, server_type: "ccx13" })).toMatchObject({
@@ -133,12 +133,12 @@ describe("what a policy lets its callers name", () => {
 
   it("regions: of machines, of networks, and of networks that are spelt out in a machine", async () => {
     const mayfly = under({ regions: ["fsn1", "nbg1"] });
-    await refuses(mayfly, () => put(mayfly, { ...BODY, region: "hel1" }), "region");
-    await refuses(mayfly, () => put(mayfly, { ...BODY, region: ["fsn1", "hel1"] }), "region.1");
-    await refuses(mayfly, () => put(mayfly, { ...BODY, region: "FSN1" }), "region");
-    await refuses(mayfly, () => put(mayfly, { ...BODY, region: "1" }), "region");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, region: "hel1" }), "region");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, region: ["fsn1", "hel1"] }), "region.1");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, region: "FSN1" }), "region");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, region: "1" }), "region");
     const network = (region: string) => mayfly.send("POST", "/v1/networks", { name: region, ...NET, region });
-    await refuses(mayfly, () => network("ash"), "region");
+    await expectRefused(mayfly, () => network("ash"), "region");
     expect((await network("nbg1")).status).toBe(201);
     expect((await put(mayfly, { ...BODY, region: ["nbg1", "fsn1"], networks: [NET] })).status).toBe(201);
     const elsewhere: MachineOrder = {
@@ -161,10 +161,10 @@ describe("what a policy lets its callers name", () => {
 
   it("images: the default one counts, and ids by their text", async () => {
     const mayfly = under({ images: ["ubuntu-*", "4711"] });
-    await refuses(mayfly, () => put(mayfly, BODY), "image");
-    await refuses(mayfly, () => put(mayfly, { ...BODY, image: "debian-12" }), "image");
-    await refuses(mayfly, () => put(mayfly, { ...BODY, image: 4712 }), "image");
-    await refuses(mayfly, () => put(mayfly, { ...BODY, image: { label_selector: "role=base" } }), "image");
+    await expectRefused(mayfly, () => put(mayfly, BODY), "image");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, image: "debian-12" }), "image");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, image: 4712 }), "image");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, image: { label_selector: "role=base" } }), "image");
     expect((await put(mayfly, { ...BODY, image: "ubuntu-24.04" })).status).toBe(201);
     // What is allowed goes on to the provider, which has none of that id.
     expect((await put(mayfly, { ...BODY, image: 4711 }, "id")).status).toBe(422);
@@ -184,7 +184,7 @@ describe("what a policy lets its callers name", () => {
       disk_size: 5,
       labels: { team: "payroll", "debian-12": "", "mayfly-image": "" },
     });
-    await refuses(mayfly, () => put(mayfly, { ...BODY, image: { label_selector } }), "image");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, image: { label_selector } }), "image");
     expect(servers(mayfly)).toEqual([]);
   });
 
@@ -199,15 +199,19 @@ describe("what a policy lets its callers name", () => {
       });
       const image = { label_selector: ` ${selector} ` };
       expect((await put(mayfly, { ...BODY, image })).status).toBe(201);
-      await refuses(mayfly, () => put(mayfly, { ...BODY, image: { label_selector: "role=base" } }, "other"), "image");
+      await expectRefused(
+        mayfly,
+        () => put(mayfly, { ...BODY, image: { label_selector: "role=base" } }, "other"),
+        "image",
+      );
     },
   );
 
   it("profiles: only those that it lists, and whether there are others is not told", async () => {
     const profiles = { small: BODY, large: { ...BODY, server_type: "cx33" } };
     const mayfly = under({ profiles: ["s*"] }, profiles);
-    await refuses(mayfly, () => put(mayfly, { profile: "large" }), "profile");
-    await refuses(mayfly, () => put(mayfly, { profile: "huge" }), "profile");
+    await expectRefused(mayfly, () => put(mayfly, { profile: "large" }), "profile");
+    await expectRefused(mayfly, () => put(mayfly, { profile: "huge" }), "profile");
     const mistyped = await put(mayfly, { profile: "smal" });
     expect(mistyped).toMatchObject({ status: 422, body: { field: "profile", rule: "must be one of small" } });
     expect((await put(mayfly, { profile: "small" })).status).toBe(201);
@@ -222,8 +226,8 @@ describe("what a policy lets its callers name", () => {
 describe("what a policy keeps to profiles", () => {
   it("only_profiles: a profile and a ttl can be said, and nothing else, not even an empty one", async () => {
     const mayfly = under({ only_profiles: true }, { small: { ...BODY, labels: { team: "ci" } } });
-    await refuses(mayfly, () => put(mayfly, {}), "profile");
-    await refuses(mayfly, () => put(mayfly, BODY), "profile");
+    await expectRefused(mayfly, () => put(mayfly, {}), "profile");
+    await expectRefused(mayfly, () => put(mayfly, BODY), "profile");
     const more: readonly (readonly [field: string, value: unknown, named?: string])[] = [
       ["server_type", "cx23"],
       ["region", "fsn1"],
@@ -242,7 +246,7 @@ describe("what a policy keeps to profiles", () => {
       ["networks", [NET], "networks.0"],
     ];
     for (const [field, value, named = field] of more)
-      await refuses(mayfly, () => put(mayfly, { profile: "small", [field]: value }), named);
+      await expectRefused(mayfly, () => put(mayfly, { profile: "small", [field]: value }), named);
     expect((await put(mayfly, { profile: "small", ttl: "30m" })).status).toBe(201);
     expect((await mayfly.send("POST", "/v1/machines", { profile: "small" })).status).toBe(201);
   });
@@ -259,16 +263,16 @@ describe("what a policy keeps to profiles", () => {
     const made = firewalls.find(({ name }) => name !== "open")?.name ?? "";
     const change = (path: string, body: object) => () => mayfly.send("POST", `/v1/${path}`, body);
     const machines = { machines: ["box"] };
-    await refuses(mayfly, change("firewalls/open/apply_to_resources", machines), "machines");
-    await refuses(mayfly, change(`firewalls/${made}/remove_from_resources`, machines), "machines");
-    await refuses(mayfly, change("machines/box/attach_to_network", { network: "lab" }), "network");
+    await expectRefused(mayfly, change("firewalls/open/apply_to_resources", machines), "machines");
+    await expectRefused(mayfly, change(`firewalls/${made}/remove_from_resources`, machines), "machines");
+    await expectRefused(mayfly, change("machines/box/attach_to_network", { network: "lab" }), "network");
   });
 
   it("cloud_init: none of the caller's own, not even an empty one over the profile's", async () => {
     const mayfly = under({ cloud_init: false }, { small: { ...BODY, cloud_init: "#!/bin/sh\necho profile" } });
-    await refuses(mayfly, () => put(mayfly, { ...BODY, cloud_init: "#!/bin/sh" }), "cloud_init");
-    await refuses(mayfly, () => put(mayfly, { ...BODY, cloud_init: "" }), "cloud_init");
-    await refuses(mayfly, () => put(mayfly, { profile: "small", cloud_init: "" }), "cloud_init");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, cloud_init: "#!/bin/sh" }), "cloud_init");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, cloud_init: "" }), "cloud_init");
+    await expectRefused(mayfly, () => put(mayfly, { profile: "small", cloud_init: "" }), "cloud_init");
     expect((await put(mayfly, { profile: "small" })).status).toBe(201);
     expect(servers(mayfly)).toMatchObject([{ user_data: "#!/bin/sh\necho profile" }]);
   });
@@ -292,12 +296,12 @@ describe("a machine without a firewall, where the policy needs one", () => {
 
   it("is not made, neither by leaving it out, by an empty list, nor by overruling the profile's", async () => {
     const mayfly = under({ needs_firewall: true }, { guarded: { ...BODY, firewalls: [SSH] }, open: BODY });
-    await refuses(mayfly, () => put(mayfly, BODY), "firewalls");
-    await refuses(mayfly, () => put(mayfly, { ...BODY, firewalls: [] }), "firewalls");
-    await refuses(mayfly, () => put(mayfly, { profile: "open" }), "firewalls");
-    await refuses(mayfly, () => put(mayfly, { profile: "guarded", firewalls: [] }), "firewalls");
+    await expectRefused(mayfly, () => put(mayfly, BODY), "firewalls");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, firewalls: [] }), "firewalls");
+    await expectRefused(mayfly, () => put(mayfly, { profile: "open" }), "firewalls");
+    await expectRefused(mayfly, () => put(mayfly, { profile: "guarded", firewalls: [] }), "firewalls");
     const hidden = { enable_ipv4: false, enable_ipv6: false, networks: [NET] };
-    await refuses(mayfly, () => put(mayfly, { ...BODY, ...hidden }), "firewalls");
+    await expectRefused(mayfly, () => put(mayfly, { ...BODY, ...hidden }), "firewalls");
     expect((await put(mayfly, { profile: "guarded" })).status).toBe(201);
     expect(firewallsOf(mayfly)).toEqual([1]);
   });
@@ -306,8 +310,8 @@ describe("a machine without a firewall, where the policy needs one", () => {
     const mayfly = await guarded();
     expect((await remove(mayfly, "web")).status).toBe(200);
     expect(firewallsOf(mayfly)).toEqual([1, 2]);
-    await refuses(mayfly, () => remove(mayfly, "ssh"), "machines.0");
-    await refuses(mayfly, () => remove(mayfly, "ssh", ["other", "box"]), "machines.1");
+    await expectRefused(mayfly, () => remove(mayfly, "ssh"), "machines.0");
+    await expectRefused(mayfly, () => remove(mayfly, "ssh", ["other", "box"]), "machines.1");
     expect(firewallsOf(mayfly)).toEqual([1, 2]);
     // What is noted to use it has not changed: it is not deleted under the machines.
     expect((await mayfly.send("GET", "/v1/firewalls/ssh")).body).toMatchObject({
@@ -553,7 +557,7 @@ describe("a create that is repeated under a narrower policy than its first call"
   it.each(narrowings)("is refused over its %s, where the first did not come about", async (_, rights, field) => {
     const mayfly = await cutOff(BODY);
     putUnder(mayfly, rights);
-    await refuses(mayfly, () => put(mayfly, BODY), field);
+    await expectRefused(mayfly, () => put(mayfly, BODY), field);
     expect(servers(mayfly)).toEqual([]);
   });
 
@@ -580,7 +584,7 @@ describe("a firewall that is asked for again under a policy that makes none", ()
     mayfly.simulator.fault({ method: "POST", path: "^/v1/firewalls$", drop: "before" });
     expect((await ask("cut-off")).status).toBe(503);
     putUnder(mayfly, { may: ["machines"] });
-    for (const name of ["made", "cut-off"]) await refuses(mayfly, () => ask(name), "firewalls");
+    for (const name of ["made", "cut-off"]) await expectRefused(mayfly, () => ask(name), "firewalls");
     expect(mayfly.simulator.state().firewalls).toHaveLength(1);
   });
 });
@@ -589,7 +593,7 @@ describe("whose policy counts", () => {
   it("the admin's is `default`, if one is configured, for others as well; reading is not its to forbid", async () => {
     const mayfly = under({ server_types: ["cpx22"], longest: "1h" });
     const asAlice = (body: object) => mayfly.send("PUT", "/v1/machines/box?owner=tok.alice", body);
-    await refuses(mayfly, () => asAlice(BODY), "server_type");
+    await expectRefused(mayfly, () => asAlice(BODY), "server_type");
     expect((await asAlice({ ...BODY, server_type: "cpx22" })).status).toBe(201);
     expect(await mayfly.send("POST", "/v1/machines/box/renew?owner=tok.alice", { ttl: "2h" })).toMatchObject({
       status: 403,
