@@ -69,7 +69,7 @@ export const ratesOf = (prices: Prices): Rates => ({
 });
 
 /** Both, in the smallest unit; null where one is unknown. */
-export const sum = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
+const sum = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
 
 /** Two prices in EUR as one, without a rest beyond micro-EUR; null where one is unknown. */
 export function sumEur(a: number | null, b: number | null): number | null {
