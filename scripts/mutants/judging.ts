@@ -97,8 +97,8 @@ export const JUDGING: readonly Mutant[] = [
     broken: "a machine whose price nobody knows costs nothing",
     promise: "I6",
     file: "src/machine/money.ts",
-    find: "if (row.priceMicroEur === null) return null;",
-    replace: "if (row.priceMicroEur === null) return 0;",
+    find: "perHour === null ? null :",
+    replace: "perHour === null ? 0 :",
     caughtBy: ["test/machine/money.test.ts"],
   },
   {

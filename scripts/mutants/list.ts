@@ -3,7 +3,8 @@ import { CALLING } from "./calling.ts";
 import { JUDGING } from "./judging.ts";
 import { LENDING } from "./lending.ts";
 import { LIMITS } from "./limits.ts";
+import { MONEY } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
 import { SWEEPING } from "./sweeping.ts";
 
-export const MUTANTS: readonly Mutant[] = [...CALLING, ...JUDGING, ...LENDING, ...LIMITS, ...SWEEPING];
+export const MUTANTS: readonly Mutant[] = [...CALLING, ...JUDGING, ...LENDING, ...LIMITS, ...MONEY, ...SWEEPING];

@@ -1,6 +1,7 @@
 import { creationStamp } from "../machine/age.ts";
 import { uidIn } from "../machine/labels.ts";
 import type { Machine } from "../machine/machine.ts";
+import { UNKNOWN_PRICES, type Prices } from "../machine/money.ts";
 import { matches } from "../machine/selector.ts";
 import { checkSpec } from "../machine/spec.ts";
 import { DriverError, invalidInput, type Driver } from "./driver.ts";
@@ -23,9 +24,10 @@ export const emptyCloud = (): MemoryCloud => ({ machines: new Map(), lastNumber:
 
 const BOOT_MS = 1500;
 /** Invented, but never free. */
-const PRICES: ReadonlyMap<string, number> = new Map([
-  ["small", 0.008],
-  ["large", 0.032],
+const IPV4 = { ipv4EurPerHour: 0.001, ipv4EurPerMonth: 0.5 };
+const PRICES: ReadonlyMap<string, Prices> = new Map([
+  ["small", { priceEurPerHour: 0.008, priceEurPerMonth: 5, ...IPV4 }],
+  ["large", { priceEurPerHour: 0.032, priceEurPerMonth: 20, ...IPV4 }],
 ]);
 
 /**
@@ -62,7 +64,7 @@ export function createMemoryDriver({ now, cloud = emptyCloud() }: MemoryOptions)
         publicIpv6: spec.enableIpv6 ? `2001:db8:0:${number.toString(16)}::` : "",
         privateIpv4: "",
         createdAt: now(),
-        priceEurPerHour: PRICES.get(spec.serverType) ?? null,
+        ...(PRICES.get(spec.serverType) ?? UNKNOWN_PRICES),
         deleteProtected: false,
         attached: { firewallIds: [], pendingFirewallIds: [], networkIds: [] },
       };
@@ -89,7 +91,7 @@ export function createMemoryDriver({ now, cloud = emptyCloud() }: MemoryOptions)
     },
 
     async priceEurPerHour(_region, serverType) {
-      return PRICES.get(serverType) ?? null;
+      return PRICES.get(serverType)?.priceEurPerHour ?? null;
     },
   };
 }
@@ -102,12 +104,12 @@ export function createMemoryCapabilities({
 }): Required<Pick<Capabilities, "relabel" | "serverTypes" | "findByName">> {
   return {
     async serverTypes() {
-      return [...PRICES].map(([name, priceEurPerHour], index) => ({
+      return [...PRICES].map(([name, prices], index) => ({
         name,
         arch: "amd64",
         cores: 2 ** (index + 1),
         memoryGb: 4 ** (index + 1),
-        regions: [{ region: "here", available: true, deprecated: false, unavailableAfter: null, priceEurPerHour }],
+        regions: [{ region: "here", available: true, deprecated: false, unavailableAfter: null, ...prices }],
       }));
     },
 

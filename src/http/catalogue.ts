@@ -1,18 +1,28 @@
 import * as z from "zod";
-import { priceOf, readCatalogue } from "../lifecycle/catalogue.ts";
-import { orderable } from "../machine/server-type.ts";
+import { pricesOf, readCatalogue } from "../lifecycle/catalogue.ts";
+import { sumEur, type Prices } from "../machine/money.ts";
+import { orderable, type Orderable } from "../machine/server-type.ts";
 import { json, problems } from "./edge/openapi.ts";
 import { unwrap } from "./edge/problem.ts";
 import { type Api, createRoute } from "./edge/route.ts";
 import { providerWord } from "./edge/schemas.ts";
 
+const eur = z.number().nullable();
+const pricesJson = z.object({
+  price_eur_per_hour: eur.meta({ description: "the server type alone, gross; null = unknown, never free" }),
+  price_eur_per_month: eur.meta({ description: "the most that its hours of a calendar month (UTC) come to" }),
+  ipv4_eur_per_hour: eur.meta({ description: "a public IPv4 address, which a machine has unless it says otherwise" }),
+  ipv4_eur_per_month: eur,
+  with_ipv4_eur_per_hour: eur.meta({ description: "both together" }),
+  with_ipv4_eur_per_month: eur,
+});
 const serverTypeJson = z.object({
   name: z.string(),
   region: z.string(),
   arch: z.string(),
   cores: z.number(),
   memory_gb: z.number(),
-  price_eur_per_hour: z.number().nullable().meta({ description: "gross; null = unknown, never free" }),
+  ...pricesJson.shape,
 });
 const serverTypes = createRoute({
   method: "get",
@@ -32,12 +42,12 @@ const serverTypes = createRoute({
 const pricing = createRoute({
   method: "get",
   path: "/v1/pricing",
-  summary: "What a server type costs in a region",
+  summary: "What a server type costs in a region, and a public IPv4 address there",
   request: { query: z.strictObject({ region: providerWord, server_type: providerWord }) },
   responses: {
     200: json(
       z.object({
-        pricing: serverTypeJson.pick({ region: true, price_eur_per_hour: true }).extend({ server_type: z.string() }),
+        pricing: z.object({ region: z.string(), server_type: z.string(), ...pricesJson.shape }),
       }),
       "Its price",
     ),
@@ -51,20 +61,31 @@ export function catalogueRoutes(app: Api): void {
     const scope = c.get("scope");
     const { region = null, arch = null } = c.req.valid("query");
     const { serverTypes: types, fetchedAt } = unwrap(await readCatalogue(scope));
-    const shown = orderable(types, scope.now(), { region, arch }).map((one) => ({
-      name: one.name,
-      region: one.region,
-      arch: one.arch,
-      cores: one.cores,
-      memory_gb: one.memoryGb,
-      price_eur_per_hour: one.priceEurPerHour,
-    }));
+    const shown = orderable(types, scope.now(), { region, arch }).map(toTypeJson);
     return c.json({ server_types: shown, observed_at: new Date(fetchedAt).toISOString() }, 200);
   });
 
   app.openapi(pricing, async (c) => {
     const { region, server_type: serverType } = c.req.valid("query");
-    const price = unwrap(await priceOf(c.get("scope"), region, serverType));
-    return c.json({ pricing: { region, server_type: serverType, price_eur_per_hour: price } }, 200);
+    const prices = unwrap(await pricesOf(c.get("scope"), region, serverType));
+    return c.json({ pricing: { region, server_type: serverType, ...toPricesJson(prices) } }, 200);
   });
 }
+
+const toTypeJson = (one: Orderable): z.infer<typeof serverTypeJson> => ({
+  name: one.name,
+  region: one.region,
+  arch: one.arch,
+  cores: one.cores,
+  memory_gb: one.memoryGb,
+  ...toPricesJson(one),
+});
+
+const toPricesJson = (prices: Prices): z.infer<typeof pricesJson> => ({
+  price_eur_per_hour: prices.priceEurPerHour,
+  price_eur_per_month: prices.priceEurPerMonth,
+  ipv4_eur_per_hour: prices.ipv4EurPerHour,
+  ipv4_eur_per_month: prices.ipv4EurPerMonth,
+  with_ipv4_eur_per_hour: sumEur(prices.priceEurPerHour, prices.ipv4EurPerHour),
+  with_ipv4_eur_per_month: sumEur(prices.priceEurPerMonth, prices.ipv4EurPerMonth),
+});

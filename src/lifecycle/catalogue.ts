@@ -1,3 +1,5 @@
+import type { Prices } from "../machine/money.ts";
+import { pricesIn } from "../machine/server-type.ts";
 import type { Catalogue } from "../store/catalogues.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { done, onDriverError, refusalOf, refused, type Outcome } from "./refusal.ts";
@@ -42,14 +44,12 @@ export async function readCatalogue(context: Asking & Pick<RequestContext, "with
   );
 }
 
-/** What a server type costs in a region, in EUR per hour, by the known catalogue; null is unknown, and no failure (S82, S83). */
-export async function priceOf(
+/** What a server type and an IPv4 address cost in a region, by the known catalogue; null is unknown, and no failure (S82, S83). */
+export async function pricesOf(
   context: Parameters<typeof readCatalogue>[0],
   region: string,
   serverType: string,
-): Promise<Outcome<number | null>> {
+): Promise<Outcome<Prices>> {
   const read = await readCatalogue(context);
-  if (!read.ok) return read;
-  const type = read.value.serverTypes.find(({ name }) => name === serverType);
-  return done(type?.regions.find((one) => one.region === region)?.priceEurPerHour ?? null);
+  return read.ok ? done(pricesIn(read.value.serverTypes, { serverType, region })) : read;
 }

@@ -1,6 +1,7 @@
 import type { MachineRequest } from "../machine/spec.ts";
 import type { ServerType } from "../machine/server-type.ts";
 import { invalid, valid, type Checked } from "../machine/validation.ts";
+import type { Catalogue } from "../store/catalogues.ts";
 import type { Context } from "./context.ts";
 import type { CompleteOrder } from "./order.ts";
 import { breaksRule, done, onDriverError, refusalOf, refused, type Outcome } from "./refusal.ts";
@@ -8,13 +9,19 @@ import { breaksRule, done, onDriverError, refusalOf, refused, type Outcome } fro
 /** What is older may have been overtaken by what the provider sells since. */
 const BELIEVED_MS = 86_400_000;
 
+const NOTHING_KNOWN: Catalogue = { serverTypes: [], fetchedAt: 0 };
+
 type Wish = Pick<CompleteOrder, "serverTypes" | "regions">;
 
 /**
  * Whether a create may be begun, as far as it can be told before a row is written: what the known catalogue says that the provider
- * does not have, or does not sell there, is refused, and nothing is asked for that. What it does not know is not.
+ * does not have, or does not sell there, is refused, and nothing is asked for that. What it does not know is not. Answers what the
+ * catalogue says, however old it is.
  */
-export const checkOffer = (context: Pick<Context, "store" | "provider" | "now">, wish: Wish): Promise<Outcome<void>> =>
+export const checkOffer = (
+  context: Pick<Context, "store" | "provider" | "now">,
+  wish: Wish,
+): Promise<Outcome<readonly ServerType[]>> =>
   judged(context, (types, now) => {
     const words = checkWords(types, wish);
     return words.ok ? checkPairs(types, wish, now) : words;
@@ -39,17 +46,16 @@ export async function checkImage(
 export const checkRegion = (
   context: Pick<Context, "store" | "provider" | "now">,
   region: string,
-): Promise<Outcome<void>> => judged(context, (types) => checkWords(types, { regions: [region] }));
+): Promise<Outcome<unknown>> => judged(context, (types) => checkWords(types, { regions: [region] }));
 
 async function judged(
   { store, provider, now }: Pick<Context, "store" | "provider" | "now">,
   judge: (types: readonly ServerType[], now: number) => Checked<void>,
-): Promise<Outcome<void>> {
-  const known = await store.catalogues.read(provider);
-  const isBelieved = known !== null && known.serverTypes.length > 0 && now() - known.fetchedAt <= BELIEVED_MS;
-  if (!isBelieved) return done(undefined);
-  const checked = judge(known.serverTypes, now());
-  return checked.ok ? done(undefined) : breaksRule(checked.problem);
+): Promise<Outcome<readonly ServerType[]>> {
+  const { serverTypes: types, fetchedAt } = (await store.catalogues.read(provider)) ?? NOTHING_KNOWN;
+  const isBelieved = types.length > 0 && now() - fetchedAt <= BELIEVED_MS;
+  const checked = isBelieved ? judge(types, now()) : valid(undefined);
+  return checked.ok ? done(types) : breaksRule(checked.problem);
 }
 
 /** Every type and every region must be one that there is; a misspelt one is told though another would do. */

@@ -5,9 +5,9 @@ import { checkName, providerName } from "../machine/name.ts";
 import type { CountLimits } from "../store/machine-limits.ts";
 import type { NewMachine } from "../store/machines.ts";
 import { checkAttachments } from "./attachments.ts";
-import { attempt, tryingMachine } from "./attempt.ts";
+import { attempt, tryingMachine, type Wanted } from "./attempt.ts";
 import { checkImage, checkOffer } from "./check-offer.ts";
-import { candidatesOf, type Candidates } from "./candidates.ts";
+import { candidatesOf } from "./candidates.ts";
 import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
 import { beyondCount, countLimitsOf } from "./limits.ts";
@@ -54,7 +54,7 @@ export async function createMachine(
     if (!choice.ok) return choice;
     const lent = await checkImage(context, plan.request);
     if (!lent.ok) return lent;
-    const wanted = { ...plan, candidates: choice.value };
+    const wanted = { ...plan, candidates: choice.value, offers: offered.value };
     const made = await begin(context, await rowOf(context, wanted, now), wanted);
     if (made !== null) return made;
     const beyond = await beyondCount(context, plan, plan.limits);
@@ -71,8 +71,8 @@ interface Plan extends CheckedOrder, Pick<MachineRow, "owner" | "account" | "nam
   readonly limits: CountLimits;
 }
 
-/** The same, and where it is tried. */
-type Sited = Plan & { readonly candidates: Candidates };
+/** The same, and where it is tried, at which prices. */
+type Sited = Plan & Pick<Wanted, "candidates" | "offers">;
 
 async function planOf(
   context: RequestContext,
@@ -130,6 +130,7 @@ async function rowOf(context: RequestContext, plan: Sited, now: number): Promise
     expiresAt: now + (plan.ttlMs ?? Math.min(defaultTtlMs, longestMs)),
     maxUntil: now + longestMs,
     keepOnFailureMs,
+    hasIpv4: request.enableIpv4,
   };
 }
 
@@ -160,7 +161,8 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   // Since the first try it may have been taken back.
   const lent = await checkImage(context, plan.request);
   if (!lent.ok) return lent;
-  const wanted = { ...plan, candidates: choice.value };
+  const offers = (await context.store.catalogues.read(context.provider))?.serverTypes ?? [];
+  const wanted = { ...plan, candidates: choice.value, offers };
   const claim = claimAt(now, true, plan.tokenId);
   const [until = now] = claim.untils;
   // The try goes out under the credential of now, whatever the one before did, and with what its profile says now.

@@ -66,7 +66,7 @@ export async function destroyIfDue(
   if (act === "close" && row !== null) await store.endings.close([{ uid: row.uid, reason, phase: "destroyed" }], now);
   if (act !== "destroy" || sighting.seen !== "present") return { ...verdict, isProven: act === "close" };
   const { machine } = sighting;
-  const { providerId } = machine;
+  const { providerId, createdAt } = machine;
   const meant = selectorOf(row, rules);
   const isItsOwn = row !== null && isLive(row) && (row.providerId ?? providerId) === providerId;
   if (!isItsOwn) {
@@ -75,7 +75,7 @@ export async function destroyIfDue(
   }
   const { uid, expiresAt } = row;
   await adoptCredential(context, [row]);
-  const won = await store.endings.claimDestroy([{ uid, expiresAt, reason, providerId }], now);
+  const won = await store.endings.claimDestroy([{ uid, expiresAt, reason, providerId, createdAt }], now);
   if (!won.has(uid)) return { act: "keep", reason: "live", alert: false, isProven: false };
   await destroySeen(driver, machine, meant);
   const isProven = await isGone(driver, providerId);

@@ -65,7 +65,7 @@ export async function record(
   );
   if (isOver) await store.endings.close([{ uid: row.uid, reason: "requested", phase: "destroyed" }], now());
   // It may still be there, and a tombstone alone would be looked at by nobody before `MAX_AGE`.
-  else await store.endings.reopen(row.uid, machine.providerId, now());
+  else await store.endings.reopen(row.uid, machine, now());
   return refused(RELEASED);
 }
 
@@ -114,6 +114,7 @@ export async function heldByOurs(
     expiresAt,
     maxUntil,
     credential: row.credential,
+    hasIpv4: existing.publicIpv4 !== "",
   });
   // Somebody else has given it a row by now.
   if (adopted === null) await fail();

@@ -6,6 +6,7 @@
  * `decide.ts` is where the two meet.
  */
 
+import type { Priced, Prices } from "./money.ts";
 import type { RowReason } from "./reason.ts";
 
 /** What a provider says of a machine, normalised by its driver and never by callers (S1, S2, P1). */
@@ -35,8 +36,11 @@ export interface Attached extends Attachments {
   readonly pendingFirewallIds: readonly string[];
 }
 
-/** A provider-neutral view of an existing machine. An address that is not there is `""`, never null. */
-export interface Machine {
+/**
+ * A provider-neutral view of an existing machine, with what it costs now at its own location (S63, S65). An address that is not there
+ * is `""`, never null.
+ */
+export interface Machine extends Prices {
   /** Opaque outside its driver; stable for the machine's life (P3, P7). */
   readonly providerId: string;
   readonly name: string;
@@ -54,8 +58,6 @@ export interface Machine {
   readonly privateIpv4: string;
   /** Unix milliseconds by the provider's clock; null when it gave none that can be read (S62, P48). */
   readonly createdAt: number | null;
-  /** Gross, at the machine's own location; null = unknown, which is never free (S63, S65). */
-  readonly priceEurPerHour: number | null;
   /** Provider ids of the firewalls and networks that are on it; null where that cannot be read. */
   readonly attached: Attached | null;
   /** The provider will refuse to destroy it until somebody lifts this (S49). */
@@ -63,7 +65,7 @@ export interface Machine {
 }
 
 /** What mayfly remembers of a machine. All times unix milliseconds. */
-export interface MachineRow {
+export interface MachineRow extends Priced {
   readonly uid: string;
   /** The uid that the machine's label tells, where that is not this row's: it was found beside another of the same uid. */
   readonly labelUid: string | null;
@@ -90,7 +92,6 @@ export interface MachineRow {
   readonly publicIpv4: string;
   readonly publicIpv6: string;
   readonly privateIpv4: string;
-  readonly priceMicroEur: number | null;
   readonly requestedAt: number;
   /** When its create was last tried; its launch deadline counts from there. */
   readonly triedAt: number | null;

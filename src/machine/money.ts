@@ -1,23 +1,121 @@
+/**
+ * Money: what a provider says a machine costs, and what has been charged for it. As Hetzner bills: started hours, in a calendar
+ * month at most the month's price, and a public IPv4 address beside the machine by the same rule.
+ */
+
 const HOUR_MS = 3_600_000;
 const MICRO = 1_000_000;
 
-/** EUR per hour as a provider's number, to whole micro-EUR; null stays null: unknown is never free. */
+/** What a provider asks for a machine at one place, EUR, gross. Null is unknown, which is never free. */
+export interface Prices {
+  /** For the server type alone (S63, S65). */
+  readonly priceEurPerHour: number | null;
+  /** The most that the hours of a calendar month come to. */
+  readonly priceEurPerMonth: number | null;
+  /** For the machine's public IPv4 address, where it has one. */
+  readonly ipv4EurPerHour: number | null;
+  readonly ipv4EurPerMonth: number | null;
+}
+
+export const UNKNOWN_PRICES: Prices = {
+  priceEurPerHour: null,
+  priceEurPerMonth: null,
+  ipv4EurPerHour: null,
+  ipv4EurPerMonth: null,
+};
+
+/** The same as a row keeps it, whole micro-EUR: as it was when the machine was ordered. */
+export interface Rates {
+  readonly priceMicroEur: number | null;
+  readonly priceMonthMicroEur: number | null;
+  readonly ipv4MicroEur: number | null;
+  readonly ipv4MonthMicroEur: number | null;
+}
+
+/** What is charged for one machine. */
+export interface Priced extends Rates {
+  /** Whether it was made with a public IPv4 address. */
+  readonly hasIpv4: boolean;
+}
+
+/** A machine's row, as far as money goes. Times unix milliseconds. */
+export interface Charged extends Priced {
+  readonly providerId: string | null;
+  /** The provider's own stamp. */
+  readonly createdAt: number | null;
+  /** When it was proven to be gone. */
+  readonly destroyedAt: number | null;
+}
+
+/** What one calendar month, UTC, is charged for a machine, micro-EUR; null where the price of an hour is unknown. */
+export interface MonthCharge {
+  /** As `2026-11`. */
+  readonly month: string;
+  readonly serverMicroEur: number | null;
+  /** 0 where it has none. */
+  readonly ipv4MicroEur: number | null;
+}
+
+/** EUR as a provider's number, to whole micro-EUR; null stays null: unknown is never free. */
 export const toMicroEur = (eur: number | null): number | null => (eur === null ? null : Math.round(eur * MICRO));
 
 export const toEur = (microEur: number): number => microEur / MICRO;
+
+export const ratesOf = (prices: Prices): Rates => ({
+  priceMicroEur: toMicroEur(prices.priceEurPerHour),
+  priceMonthMicroEur: toMicroEur(prices.priceEurPerMonth),
+  ipv4MicroEur: toMicroEur(prices.ipv4EurPerHour),
+  ipv4MonthMicroEur: toMicroEur(prices.ipv4EurPerMonth),
+});
+
+/** Both, in the smallest unit; null where one is unknown. */
+const sum = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
+
+/** Two prices in EUR as one, without a rest beyond micro-EUR; null where one is unknown. */
+export function sumEur(a: number | null, b: number | null): number | null {
+  const both = sum(toMicroEur(a), toMicroEur(b));
+  return both === null ? null : toEur(both);
+}
+
+/** What an hour of a machine costs, its IPv4 address included, micro-EUR. */
+export const hourMicroEur = ({ priceMicroEur, ipv4MicroEur, hasIpv4 }: Priced): number | null =>
+  sum(priceMicroEur, hasIpv4 ? ipv4MicroEur : 0);
 
 /** Hours as Hetzner bills them: every started hour counts, and there is no hour zero. */
 export const startedHours = (from: number, until: number): number => Math.max(1, Math.ceil((until - from) / HOUR_MS));
 
 /**
- * What a machine has cost by `now`, micro-EUR, for its server type alone: null while the price is unknown, 0 while the
- * provider has not said that it exists.
+ * What a machine that was created at `createdAt` is charged until `until`, unix milliseconds, month by month. Its hours count from its
+ * creation, and each belongs to the month in which it begins. Of a month whose price is unknown every hour is charged: that is never
+ * too little.
  */
-export function costMicroEur(
-  row: { createdAt: number | null; destroyedAt: number | null; priceMicroEur: number | null },
-  now: number,
-): number | null {
-  if (row.createdAt === null) return 0;
-  if (row.priceMicroEur === null) return null;
-  return startedHours(row.createdAt, row.destroyedAt ?? now) * row.priceMicroEur;
+export function chargesByMonth(createdAt: number, until: number, priced: Priced): MonthCharge[] {
+  const hours = startedHours(createdAt, until);
+  const charges: MonthCharge[] = [];
+  for (let first = 0; first < hours;) {
+    const begin = new Date(createdAt + first * HOUR_MS);
+    const monthEnd = Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth() + 1);
+    const next = Math.min(hours, Math.ceil((monthEnd - createdAt) / HOUR_MS));
+    const charge = (perHour: number | null, perMonth: number | null): number | null =>
+      perHour === null ? null : Math.min((next - first) * perHour, perMonth ?? Infinity);
+    charges.push({
+      month: begin.toISOString().slice(0, 7),
+      serverMicroEur: charge(priced.priceMicroEur, priced.priceMonthMicroEur),
+      ipv4MicroEur: priced.hasIpv4 ? charge(priced.ipv4MicroEur, priced.ipv4MonthMicroEur) : 0,
+    });
+    first = next;
+  }
+  return charges;
+}
+
+/**
+ * What a machine has cost by `now`, or by its proven end, micro-EUR: null while a price or its age is unknown, 0 while the provider has
+ * not said that it exists.
+ */
+export function costMicroEur(row: Charged, now: number): number | null {
+  if (row.createdAt === null) return row.providerId === null ? 0 : null;
+  return chargesByMonth(row.createdAt, row.destroyedAt ?? now, row).reduce<number | null>(
+    (total, { serverMicroEur, ipv4MicroEur }) => sum(total, sum(serverMicroEur, ipv4MicroEur)),
+    0,
+  );
 }

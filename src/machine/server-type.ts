@@ -1,3 +1,6 @@
+import type { Candidate } from "./spec.ts";
+import { UNKNOWN_PRICES, type Prices } from "./money.ts";
+
 /** A server type as a provider offers it, in its own words no longer. */
 export interface ServerType {
   readonly name: string;
@@ -9,8 +12,8 @@ export interface ServerType {
   readonly regions: readonly RegionOffer[];
 }
 
-/** What is offered of a type in one region. */
-export interface RegionOffer {
+/** What is offered of a type in one region, and at which price. */
+export interface RegionOffer extends Prices {
   readonly region: string;
   /** In stock, as far as the provider says; only a create really tells. */
   readonly available: boolean;
@@ -18,15 +21,14 @@ export interface RegionOffer {
   readonly unavailableAfter: number | null;
   /** It is on its way out, though it may still be ordered (S89). */
   readonly deprecated: boolean;
-  /** Gross; null = unknown, which is never free. */
-  readonly priceEurPerHour: number | null;
 }
 
 /** A type that can be ordered in a region now. */
-export interface Orderable extends Pick<ServerType, "name" | "arch" | "cores" | "memoryGb"> {
-  readonly region: string;
-  readonly priceEurPerHour: number | null;
-}
+export interface Orderable extends Pick<ServerType, "name" | "arch" | "cores" | "memoryGb">, RegionOffer {}
+
+/** What a type costs in a region by these offers; unknown where it is not among them. */
+export const pricesIn = (types: readonly ServerType[], { serverType, region }: Candidate): Prices =>
+  types.find(({ name }) => name === serverType)?.regions.find((one) => one.region === region) ?? UNKNOWN_PRICES;
 
 /** What can be ordered now: offered there, in stock, neither gone nor going (S86-S92). Nulls ask for everything. */
 export function orderable(
@@ -36,23 +38,24 @@ export function orderable(
 ): Orderable[] {
   return types
     .filter((type) => arch === null || type.arch === arch)
-    .flatMap(({ name, arch: its, cores, memoryGb, regions }) =>
-      regions
+    .flatMap((type) =>
+      type.regions
         .filter((offer) => region === null || offer.region === region)
         .filter(({ available, deprecated, unavailableAfter }) => {
           const isGone = unavailableAfter !== null && now >= unavailableAfter;
           return available && !deprecated && !isGone;
         })
-        .map((offer) => ({
-          name,
-          arch: its,
-          cores,
-          memoryGb,
-          region: offer.region,
-          priceEurPerHour: offer.priceEurPerHour,
-        })),
+        .map((offer) => offered(type, offer)),
     );
 }
+
+const offered = ({ name, arch, cores, memoryGb }: ServerType, offer: RegionOffer): Orderable => ({
+  name,
+  arch,
+  cores,
+  memoryGb,
+  ...offer,
+});
 
 const ENOUGH_CORES = 2;
 

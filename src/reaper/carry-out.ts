@@ -19,6 +19,7 @@ export async function claim({ store, credential, now }: PhaseContext, cases: rea
     expiresAt: row.expiresAt,
     lacking: why === "attach_failed" ? row.attachments : null,
     providerId: machine.providerId,
+    createdAt: machine.createdAt,
   }));
   const won = await store.endings.claimDestroy(dooms, now());
   return cases.map((one) => {

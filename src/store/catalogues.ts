@@ -4,6 +4,9 @@ import { jsonText, parseFirst } from "./rows.ts";
 import { insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
+/** What was written before it had these has none. */
+const price = z.number().nullable().default(null);
+
 const serverType: z.ZodType<ServerType> = z.object({
   name: z.string(),
   arch: z.string(),
@@ -15,7 +18,10 @@ const serverType: z.ZodType<ServerType> = z.object({
       available: z.boolean(),
       unavailableAfter: z.int().nullable(),
       deprecated: z.boolean(),
-      priceEurPerHour: z.number().nullable(),
+      priceEurPerHour: price,
+      priceEurPerMonth: price,
+      ipv4EurPerHour: price,
+      ipv4EurPerMonth: price,
     }),
   ),
 });

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Attachments, MachineRow } from "../machine/machine.ts";
+import type { Attachments, Machine, MachineRow } from "../machine/machine.ts";
 import type { RowReason } from "../machine/reason.ts";
 import { ENDED_FOR_ABSENCE, LIVE_MACHINE } from "./conditions.ts";
 import { sql, type Statement } from "./db.ts";
@@ -29,8 +29,9 @@ export interface Doom extends Ending {
   readonly expiresAt: number;
   /** Where it was decided over what is missing on a machine: what it was to have, as it was read. */
   readonly lacking?: Attachments | null;
-  /** The machine that was seen, of which the row may not know the id yet. */
+  /** Of the machine that was seen, what the row may not know yet: it is charged for from its creation. */
   readonly providerId?: string;
+  readonly createdAt?: number | null;
 }
 
 /** How rows of `machines` end. Every method says what it is guarded by; a lost guard changes nothing. */
@@ -143,7 +144,8 @@ export function createMachineEndings(db: Db) {
         AND (doom.value ->> 'lacking' IS NULL OR json(attachments) = json(doom.value ->> 'lacking'))`;
       const head = `UPDATE machines SET phase = 'destroying', status = 'deleting', expires_at = min(expires_at, ?2),
           reason = coalesce(reason, doom.value ->> 'reason'),
-          provider_id = coalesce(provider_id, doom.value ->> 'providerId')
+          provider_id = coalesce(provider_id, doom.value ->> 'providerId'),
+          created_at = coalesce(created_at, doom.value ->> 'createdAt')
         FROM json_each(?1) AS doom` as const;
       const won = await db.claim(
         [change({ head, where, tail: "RETURNING uid" }, dooms, now)],
@@ -173,17 +175,18 @@ export function createMachineEndings(db: Db) {
      * A tombstone whose machine turned out to exist, and could not be destroyed at once: the sweep shall. Nothing changes
      * where another row holds the name by now.
      */
-    async reopen(uid: string, providerId: string, now: number): Promise<void> {
+    async reopen(uid: string, machine: Pick<Machine, "providerId" | "createdAt">, now: number): Promise<void> {
       await db.write(
         change(
           {
             head: `UPDATE OR IGNORE machines SET phase = 'destroying', status = 'deleting', provider_id = ?2,
-              destroyed_at = NULL, expires_at = min(expires_at, ?3), next_try_at = ?3`,
+              created_at = coalesce(created_at, ?4), destroyed_at = NULL, expires_at = min(expires_at, ?3), next_try_at = ?3`,
             where: "uid = ?1 AND phase IN ('failed', 'destroyed', 'destroying')",
           },
           uid,
-          providerId,
+          machine.providerId,
           now,
+          machine.createdAt,
         ),
       );
     },

@@ -1,6 +1,6 @@
 import type { Machine, MachineRow } from "../machine/machine.ts";
-import { toMicroEur } from "../machine/money.ts";
-import { machineRow } from "./machine-row.ts";
+import { ratesOf } from "../machine/money.ts";
+import { machineRow, RATE_COLUMNS, rateColumns } from "./machine-row.ts";
 import { parseRows } from "./rows.ts";
 import { change } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -17,8 +17,8 @@ export function createMachineObservations(db: Db) {
   return {
     /**
      * Writes down what the provider shows, and with it that a requested machine exists. Guarded: only rows that live and are
-     * not being destroyed, and that have no other provider id. Off before it ever ran is still being created. Returns the rows
-     * that took it.
+     * not being destroyed, and that have no other provider id. Off before it ever ran is still being created. The first look's
+     * prices are those of the order; a later one's only fill in what is unknown. Returns the rows that took it.
      */
     async observe(observations: readonly Sighting[], now: number): Promise<MachineRow[]> {
       if (observations.length === 0) return [];
@@ -44,8 +44,8 @@ export function createMachineObservations(db: Db) {
                 status = CASE WHEN status = 'creating' AND seen.value ->> 'status' IN ('stopped', 'unknown') THEN status
                   ELSE seen.value ->> 'status' END,
                 ${OBSERVED.map((column) => `${column} = seen.value ->> '${column}'`).join(", ")},
-                created_at = coalesce(created_at, seen.value ->> 'created_at'),
-                price_micro_eur = coalesce(price_micro_eur, seen.value ->> 'price_micro_eur')
+                ${RATE_COLUMNS.map(keepingRate).join(", ")},
+                created_at = coalesce(created_at, seen.value ->> 'created_at')
               FROM json_each(?1) AS seen`,
             where: `uid = seen.value ->> 'uid' AND ${applies}`,
             tail: "RETURNING *",
@@ -61,6 +61,10 @@ export function createMachineObservations(db: Db) {
 
 const OBSERVED = ["provider_id", "arch", "public_ipv4", "public_ipv6", "private_ipv4"];
 
+/** What a catalogue said before the machine was there gives way to what the provider says of the machine, once. */
+const keepingRate = (column: string): string =>
+  `${column} = iif(provider_id IS NULL, coalesce(seen.value ->> '${column}', ${column}), coalesce(${column}, seen.value ->> '${column}'))`;
+
 const columnsOf = (machine: Machine) => ({
   provider_id: machine.providerId,
   status: machine.status,
@@ -69,5 +73,5 @@ const columnsOf = (machine: Machine) => ({
   public_ipv6: machine.publicIpv6,
   private_ipv4: machine.privateIpv4,
   created_at: machine.createdAt,
-  price_micro_eur: toMicroEur(machine.priceEurPerHour),
+  ...rateColumns(ratesOf(machine)),
 });

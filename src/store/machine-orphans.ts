@@ -1,7 +1,8 @@
 import * as z from "zod";
 import type { Machine, MachineRow } from "../machine/machine.ts";
-import { toMicroEur } from "../machine/money.ts";
+import { ratesOf } from "../machine/money.ts";
 import { ENDED_FOR_ABSENCE, LIVE_MACHINE } from "./conditions.ts";
+import { RATE_COLUMNS, rateColumns } from "./machine-row.ts";
 import { parseRows } from "./rows.ts";
 import { change, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -153,7 +154,8 @@ const COLUMNS = [
   "public_ipv4",
   "public_ipv6",
   "private_ipv4",
-  "price_micro_eur",
+  ...RATE_COLUMNS,
+  "has_ipv4",
   "requested_at",
   "created_at",
   "label_expires_at",
@@ -180,7 +182,8 @@ const columnsOf = ({ machine, ...row }: OrphanMachine) => ({
   public_ipv4: machine.publicIpv4,
   public_ipv6: machine.publicIpv6,
   private_ipv4: machine.privateIpv4,
-  price_micro_eur: toMicroEur(machine.priceEurPerHour),
+  ...rateColumns(ratesOf(machine)),
+  has_ipv4: Number(machine.publicIpv4 !== ""),
   requested_at: row.requestedAt,
   created_at: machine.createdAt,
   expires_at: row.expiresAt,

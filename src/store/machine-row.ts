@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { PHASES, STATUSES, type Attachments, type MachineRow } from "../machine/machine.ts";
+import type { Rates } from "../machine/money.ts";
 import { ROW_REASONS } from "../machine/reason.ts";
 import { jsonText } from "./rows.ts";
 
@@ -8,6 +9,17 @@ const attachments: z.ZodType<Attachments> = z.object({
   networkIds: z.array(z.string()),
 });
 const time = z.int().nullable();
+const microEur = z.int().nullable();
+
+/** The columns of what a machine is charged, from rates as the domain has them. */
+export const rateColumns = (rates: Rates) => ({
+  price_micro_eur: rates.priceMicroEur,
+  price_month_micro_eur: rates.priceMonthMicroEur,
+  ipv4_micro_eur: rates.ipv4MicroEur,
+  ipv4_month_micro_eur: rates.ipv4MonthMicroEur,
+});
+/** Their names. */
+export const RATE_COLUMNS = ["price_micro_eur", "price_month_micro_eur", "ipv4_micro_eur", "ipv4_month_micro_eur"];
 
 /** A row of `machines` as D1 returns it, in the domain's words. */
 export const machineRow: z.ZodType<MachineRow> = z
@@ -35,7 +47,11 @@ export const machineRow: z.ZodType<MachineRow> = z
     public_ipv4: z.string(),
     public_ipv6: z.string(),
     private_ipv4: z.string(),
-    price_micro_eur: z.int().nullable(),
+    price_micro_eur: microEur,
+    price_month_micro_eur: microEur,
+    ipv4_micro_eur: microEur,
+    ipv4_month_micro_eur: microEur,
+    has_ipv4: z.int(),
     requested_at: z.int(),
     tried_at: time,
     created_at: time,
@@ -78,6 +94,10 @@ export const machineRow: z.ZodType<MachineRow> = z
     publicIpv6: row.public_ipv6,
     privateIpv4: row.private_ipv4,
     priceMicroEur: row.price_micro_eur,
+    priceMonthMicroEur: row.price_month_micro_eur,
+    ipv4MicroEur: row.ipv4_micro_eur,
+    ipv4MonthMicroEur: row.ipv4_month_micro_eur,
+    hasIpv4: row.has_ipv4 === 1,
     requestedAt: row.requested_at,
     triedAt: row.tried_at,
     createdAt: row.created_at,

@@ -1,11 +1,12 @@
-import type { Attachments, MachineRow } from "../machine/machine.ts";
+import type { MachineRow } from "../machine/machine.ts";
+import type { Priced } from "../machine/money.ts";
 import type { Candidate } from "../machine/spec.ts";
 import { LIVE_MACHINE, revoked } from "./conditions.ts";
 import { eventIf } from "./events.ts";
 import { createMachineReads } from "./machine-reads.ts";
 import { createMachineObservations } from "./machine-observations.ts";
 import { BEYOND_COUNT, type CountLimits } from "./machine-limits.ts";
-import { machineRow } from "./machine-row.ts";
+import { machineRow, RATE_COLUMNS } from "./machine-row.ts";
 import { parseFirst } from "./rows.ts";
 import { change, insertInto } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -30,6 +31,7 @@ export type NewMachine = Pick<
   | "expiresAt"
   | "maxUntil"
   | "keepOnFailureMs"
+  | "hasIpv4"
 >;
 
 /** What must hold at the insert besides. */
@@ -39,6 +41,10 @@ interface Conditions {
   /** Null = none: it is there, and is counted. */
   readonly limits?: CountLimits | null;
 }
+
+/** What is tried for a row, and what it is charged by what is known of its price. */
+export interface Chosen
+  extends Candidate, Priced, Pick<MachineRow, "image" | "credential" | "labels" | "keepOnFailureMs" | "attachments"> {}
 
 /**
  * The `machines` table: here how rows come to be; beside it how they are read and seen, how leases change, how they end, and what
@@ -81,6 +87,7 @@ export function createMachineStore(db: Db) {
           expires_at: row.expiresAt,
           max_until: row.maxUntil,
           keep_on_failure_ms: row.keepOnFailureMs,
+          has_ipv4: Number(row.hasIpv4),
           attachments: row.attachments ? JSON.stringify(row.attachments) : null,
           // The create call carries the label.
           label_expires_at: row.expiresAt,
@@ -99,18 +106,14 @@ export function createMachineStore(db: Db) {
     },
 
     /** Says what is being tried for a row now, and owns it for as long. False when it is no longer `requested`. */
-    async choose(
-      uid: string,
-      chosen: Candidate &
-        Pick<MachineRow, "image" | "credential" | "labels" | "keepOnFailureMs"> & { attachments: Attachments | null },
-      now: number,
-      tryingUntil: number,
-    ): Promise<boolean> {
+    async choose(uid: string, chosen: Chosen, now: number, tryingUntil: number): Promise<boolean> {
       const rows = await db.write(
         change(
           {
             head: `UPDATE machines SET server_type = ?2, region = ?3, image = ?6, attachments = ?7, credential = ?8,
-              labels = ?9, keep_on_failure_ms = ?10, next_try_at = ?4, tried_at = ?5, missing_since = NULL`,
+              labels = ?9, keep_on_failure_ms = ?10, next_try_at = ?4, tried_at = ?5, missing_since = NULL,
+              price_micro_eur = ?11, price_month_micro_eur = ?12, ipv4_micro_eur = ?13, ipv4_month_micro_eur = ?14,
+              has_ipv4 = ?15`,
             where: "uid = ?1 AND phase = 'requested'",
             tail: "RETURNING uid",
           },
@@ -124,6 +127,11 @@ export function createMachineStore(db: Db) {
           chosen.credential,
           JSON.stringify(chosen.labels),
           chosen.keepOnFailureMs,
+          chosen.priceMicroEur,
+          chosen.priceMonthMicroEur,
+          chosen.ipv4MicroEur,
+          chosen.ipv4MonthMicroEur,
+          Number(chosen.hasIpv4),
         ),
       );
       return rows.length > 0;
@@ -131,17 +139,19 @@ export function createMachineStore(db: Db) {
 
     /**
      * Makes a row of ours the row of a machine that was found at the provider without one: same owner and name, its own uid,
-     * account and lease. Guarded by `requested`, and by that uid being nobody's. Answers the row under its new uid, or null.
+     * account and lease, and with what is charged for it still to be seen. Guarded by `requested`, and by that uid being nobody's.
+     * Answers the row under its new uid, or null.
      */
     async adopt(
       uid: string,
-      found: Pick<MachineRow, "uid" | "account" | "requestedAt" | "expiresAt" | "maxUntil" | "credential">,
+      found: Pick<MachineRow, "uid" | "account" | "requestedAt" | "expiresAt" | "maxUntil" | "credential" | "hasIpv4">,
     ): Promise<MachineRow | null> {
       const [rows] = await db.batch([
         change(
           {
             head: `UPDATE OR IGNORE machines SET uid = ?2, requested_at = ?3, expires_at = ?4, max_until = ?5,
-              label_expires_at = ?4, attachments = NULL, credential = ?6, account = ?7`,
+              label_expires_at = ?4, attachments = NULL, credential = ?6, account = ?7, has_ipv4 = ?8,
+              ${RATE_COLUMNS.map((column) => `${column} = NULL`).join(", ")}`,
             where: "uid = ?1 AND phase = 'requested'",
             tail: "RETURNING *",
           },
@@ -152,6 +162,7 @@ export function createMachineStore(db: Db) {
           found.maxUntil,
           found.credential,
           found.account,
+          Number(found.hasIpv4),
         ),
         change(
           { head: "UPDATE OR IGNORE resource_uses SET machine_uid = ?2", where: "machine_uid = ?1 AND changes() > 0" },

@@ -1,4 +1,5 @@
 import { createMemoryDriver, emptyCloud } from "../../src/driver/memory.ts";
+import { UNKNOWN_PRICES } from "../../src/machine/money.ts";
 import { HOUR, NOW, type Cloud } from "./contract/cloud.ts";
 import { describeDriver } from "./contract.ts";
 
@@ -27,6 +28,7 @@ function open(): Cloud {
         publicIpv6: "",
         privateIpv4: "",
         createdAt,
+        ...UNKNOWN_PRICES,
         priceEurPerHour: 0.008,
         deleteProtected: deleteProtected ?? false,
         attached: { firewallIds: [], pendingFirewallIds: [], networkIds: [] },

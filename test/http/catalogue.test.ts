@@ -9,7 +9,20 @@ const offer = z.object({
   cores: z.number(),
   memory_gb: z.number(),
   price_eur_per_hour: z.number().nullable(),
+  price_eur_per_month: z.number().nullable(),
+  ipv4_eur_per_hour: z.number().nullable(),
+  ipv4_eur_per_month: z.number().nullable(),
+  with_ipv4_eur_per_hour: z.number().nullable(),
+  with_ipv4_eur_per_month: z.number().nullable(),
 });
+const CX23_FSN1 = {
+  price_eur_per_hour: 0.010472,
+  price_eur_per_month: 6.5331,
+  ipv4_eur_per_hour: 0.000952,
+  ipv4_eur_per_month: 0.595,
+  with_ipv4_eur_per_hour: 0.011424,
+  with_ipv4_eur_per_month: 7.1281,
+};
 async function offers(mayfly: Mayfly, query = "") {
   const { body } = await mayfly.send("GET", `/v1/server_types${query}`);
   return z.object({ server_types: z.array(offer), observed_at: z.string() }).parse(body);
@@ -27,7 +40,7 @@ describe("what can be ordered", () => {
       arch: "amd64",
       cores: 2,
       memory_gb: 4,
-      price_eur_per_hour: 0.010472,
+      ...CX23_FSN1,
     });
     expect(server_types.every(({ region }) => region === "fsn1")).toBe(true);
     const arm = await offers(mayfly, "?arch=arm64");
@@ -54,7 +67,15 @@ describe("what can be ordered", () => {
     const mayfly = createMayfly();
     mayfly.simulator.reset({ currency: "USD" });
     const { server_types } = await offers(mayfly, "?region=fsn1");
-    expect(new Set(server_types.map((one) => one.price_eur_per_hour))).toEqual(new Set([null]));
+    const prices = server_types.flatMap((one) => [
+      one.price_eur_per_hour,
+      one.price_eur_per_month,
+      one.ipv4_eur_per_hour,
+      one.ipv4_eur_per_month,
+      one.with_ipv4_eur_per_hour,
+      one.with_ipv4_eur_per_month,
+    ]);
+    expect(new Set(prices)).toEqual(new Set([null]));
   });
 
   it("S90: is asked for once in ten minutes, never of /datacenters, and stands where the provider does not answer", async () => {
@@ -94,9 +115,14 @@ describe("a price", () => {
     const price = async (region: string, type: string) =>
       (await mayfly.send("GET", `/v1/pricing?region=${region}&server_type=${type}`)).body;
     expect(await price("fsn1", "cx23")).toEqual({
-      pricing: { region: "fsn1", server_type: "cx23", price_eur_per_hour: 0.010472 },
+      pricing: { region: "fsn1", server_type: "cx23", ...CX23_FSN1 },
     });
-    expect(await price("ash", "cx23")).toMatchObject({ pricing: { price_eur_per_hour: null } });
+    expect(await price("hel1", "cx23")).toMatchObject({
+      pricing: { price_eur_per_hour: 0.009996, price_eur_per_month: 6.2356, ipv4_eur_per_hour: 0.000952 },
+    });
+    expect(await price("ash", "cx23")).toMatchObject({
+      pricing: { price_eur_per_hour: null, with_ipv4_eur_per_hour: null, with_ipv4_eur_per_month: null },
+    });
     expect(await price("fsn1", "cx99")).toMatchObject({ pricing: { price_eur_per_hour: null } });
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { UNKNOWN_PRICES } from "../../src/machine/money.ts";
 import { machineOf } from "../machine/fixtures.ts";
 import { BODY, createMayfly, HOUR, machineIn, machinesIn, MINUTE, NOW, SECOND, servers } from "../mayfly.ts";
 
@@ -91,17 +92,17 @@ describe("a machine over HTTP", () => {
   it("S84: costs started hours at the price recorded at create, and nothing is free because its price is unknown", async () => {
     const mayfly = createMayfly();
     const created = machineIn(await mayfly.send("PUT", "/v1/machines/first", { ...BODY, ttl: "5h" }));
-    expect(created.price_eur_per_hour).toBeGreaterThan(0);
-    expect(created.cost_eur).toBe(created.price_eur_per_hour);
+    // cx23 in fsn1 is 0.010472 an hour, its IPv4 address 0.000952.
+    expect(created).toMatchObject({ price_eur_per_hour: 0.011424, cost_eur: 0.011424 });
     mayfly.advance(HOUR + MINUTE);
     const later = machineIn(await mayfly.send("GET", "/v1/machines/first"));
-    expect(later.cost_eur).toBeCloseTo(2 * (created.price_eur_per_hour ?? 0), 6);
-    const priceless = machineOf({ providerId: created.provider_id ?? "", priceEurPerHour: null });
+    expect(later.cost_eur).toBe(0.022848);
+    const priceless = machineOf({ providerId: created.provider_id ?? "", ...UNKNOWN_PRICES });
     const [seen] = await mayfly.store.machines.observe(
       [{ uid: created.id.slice(4), machine: priceless }],
       mayfly.now(),
     );
-    expect(seen?.priceMicroEur).toBe(Math.round((created.price_eur_per_hour ?? 0) * 1e6));
+    expect(seen).toMatchObject({ priceMicroEur: 10_472, ipv4MicroEur: 952 });
 
     const dollars = createMayfly();
     dollars.simulator.reset({ currency: "USD" });

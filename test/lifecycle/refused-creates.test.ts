@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
+import { UNKNOWN_PRICES } from "../../src/machine/money.ts";
 import { held } from "../behind.ts";
 import { BODY, createMayfly, HOUR, MINUTE, minutes, refusing, servers, type Answer, type Mayfly } from "../mayfly.ts";
 import { KEY_A } from "../simulator/sample-keys.ts";
@@ -45,7 +46,7 @@ describe("what the known catalogue refuses", () => {
   });
 
   it("is what is gone from a region by now", async () => {
-    const offer = { region: "fsn1", available: true, deprecated: true, priceEurPerHour: null };
+    const offer = { region: "fsn1", available: true, deprecated: true, ...UNKNOWN_PRICES };
     const regions = [{ ...offer, unavailableAfter: mayfly.now() + MINUTE }];
     const serverTypes = [{ name: "cx23", arch: "amd64", cores: 2, memoryGb: 4, regions }];
     await mayfly.store.catalogues.write("hetzner", { serverTypes, fetchedAt: mayfly.now() });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { UNKNOWN_PRICES } from "../../src/machine/money.ts";
 import { cheapestFirst, orderable, type RegionOffer, type ServerType } from "../../src/machine/server-type.ts";
 
 const NOW = Date.UTC(2026, 10, 30);
@@ -7,6 +8,7 @@ const offer = (change: Partial<RegionOffer> = {}): RegionOffer => ({
   available: true,
   unavailableAfter: null,
   deprecated: false,
+  ...UNKNOWN_PRICES,
   priceEurPerHour: 0.01,
   ...change,
 });

@@ -2,6 +2,8 @@ import { ok, type Call, type Reply } from "./call.ts";
 import { LOCATIONS, pricing, SERVER_TYPES } from "./catalogue.ts";
 import { ApiError, notFound } from "./errors.ts";
 import { page, sorted } from "./lists.ts";
+import { priced } from "./prices.ts";
+import type { ServerType } from "./resources.ts";
 import { withStock } from "./stock.ts";
 
 const DATACENTERS_ANNOUNCEMENT = "https://docs.hetzner.cloud/changelog#2026-10-01-datacenters-removed";
@@ -19,17 +21,22 @@ export function getLocation(call: Call): Reply {
 
 /** `GET /server_types`; it has no `sort`, though clients send one. Source: Hetzner API, Server Types. */
 export function listServerTypes(call: Call): Reply {
-  return page(call, "server_types", byName(call, SERVER_TYPES), (type) => withStock(call.world.stock, type));
+  return page(call, "server_types", byName(call, SERVER_TYPES), (type) => shown(call, type));
 }
 
 /** `GET /server_types/{id}`. Source: Hetzner API, Server Types. */
 export function getServerType(call: Call): Reply {
-  return ok({ server_type: withStock(call.world.stock, byId(call, "server type", SERVER_TYPES)) });
+  return ok({ server_type: shown(call, byId(call, "server type", SERVER_TYPES)) });
+}
+
+/** A server type as it can be ordered now. */
+function shown({ world }: Call, type: ServerType): ServerType {
+  return priced(withStock(world.stock, type), world.price_percent);
 }
 
 /** `GET /pricing`. Source: Hetzner API, Pricing. */
 export function getPricing(call: Call): Reply {
-  return ok({ pricing: pricing(call.world.currency) });
+  return ok({ pricing: pricing(call.world) });
 }
 
 /** A list of a kind of resource of which the project holds none. */

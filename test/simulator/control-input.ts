@@ -20,6 +20,8 @@ const TICK = z.object({
   at: z.int().min(1e12, "must be unix milliseconds").max(8.64e15, "must be unix milliseconds"),
 });
 
+const PRICES = z.strictObject({ percent: z.int().min(1).max(10_000) });
+
 const STOCK = z.strictObject({
   server_type: z.string().exactOptional(),
   location: z.string().exactOptional(),
@@ -81,6 +83,11 @@ export function parseTickAt(input: unknown): number {
 /** The body of `/_sim/stock`. */
 export function parseStock(input: unknown): StockChange {
   return parse(STOCK, "stock change", input);
+}
+
+/** The body of `/_sim/prices`: what new orders cost, in percent of the catalogue's prices. */
+export function parsePricePercent(input: unknown): number {
+  return parse(PRICES, "price change", input).percent;
 }
 
 /** The body of `/_sim/servers`. */

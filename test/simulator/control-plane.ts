@@ -3,6 +3,7 @@ import {
   parseAdvanceSeconds,
   parseFault,
   parseImage,
+  parsePricePercent,
   parseReset,
   parseServer,
   parseStock,
@@ -53,6 +54,10 @@ async function dispatch(controls: Controls, onTick: OnTick | undefined, request:
       return { status: 201, body: { image: controls.addImage(parseImage(json(text))) } };
     case "POST /_sim/stock":
       return { status: 200, body: { stock: controls.stock(parseStock(json(text))) } };
+    case "POST /_sim/prices":
+      return setPrices(controls, parsePricePercent(json(text)));
+    case "GET /_sim/bill":
+      return { status: 200, body: controls.bill() };
     case "POST /_sim/faults":
       controls.fault(parseFault(json(text)).fault);
       return { status: 201, body: { faults: controls.state().faults } };
@@ -64,6 +69,11 @@ async function dispatch(controls: Controls, onTick: OnTick | undefined, request:
     default:
       throw new ControlError(`the simulator has no ${request.method} ${pathname}`, 404);
   }
+}
+
+function setPrices(controls: Controls, percent: number): Answer {
+  controls.setPrices(percent);
+  return { status: 200, body: { percent } };
 }
 
 async function tick(onTick: OnTick | undefined, at_ms: number): Promise<Answer> {

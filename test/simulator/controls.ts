@@ -1,5 +1,6 @@
 import { renderAction } from "./action-record.ts";
-import { parseFault, parseReset, parseStock } from "./control-input.ts";
+import { billOf, type Bill } from "./bill.ts";
+import { parseFault, parsePricePercent, parseReset, parseStock } from "./control-input.ts";
 import { ControlError } from "./errors.ts";
 import type { Fault, FaultRecord } from "./faults.ts";
 import { renderFirewall } from "./firewall-record.ts";
@@ -54,6 +55,10 @@ export interface Controls {
   addImage(seed: ImageSeed): Image;
   /** Changes what the catalogue says and what a create meets; answers the changed entries. */
   stock(change: StockChange): StockEntry[];
+  /** From now on new orders cost so many percent of the catalogue's prices; what lives is billed as it was ordered. */
+  setPrices(percent: number): void;
+  /** What Hetzner would charge by now for all servers since the last reset. */
+  bill(): Bill;
   /** Installs a fault behind those already there. */
   fault(fault: Fault): void;
   clearFaults(): void;
@@ -80,6 +85,10 @@ export function createControls(real_ms: () => number, world: () => World, replac
     addServer: (seed) => renderServer(world(), addServer(world(), seed, now()), now()),
     addImage: (seed) => renderImage(addImage(world(), seed), now()),
     stock: (change) => changeStock(world().stock, parseStock(change)),
+    setPrices: (percent) => {
+      world().price_percent = parsePricePercent({ percent });
+    },
+    bill: () => billOf(world(), now()),
     fault: (fault) => {
       world().faults.push({ ...parseFault(fault), seen: 0 });
     },

@@ -127,6 +127,7 @@ function newRecord(call: Call, request: CreateRequest, view: Server): ServerReco
     changes: [],
     actions: [],
     born_ms: call.now_ms,
+    price_percent: call.world.price_percent,
     hidden_until_ms: call.effects.hide_ms > 0 ? call.now_ms + call.effects.hide_ms : -Infinity,
     user_data: request.user_data,
     ssh_keys: request.ssh_keys,

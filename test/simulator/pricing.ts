@@ -1,13 +1,18 @@
 import { LOCATIONS } from "./locations.ts";
-import { price, SERVER_TYPES } from "./server-types.ts";
+import { atPercent, price } from "./prices.ts";
+import { SERVER_TYPES } from "./server-types.ts";
+import type { World } from "./world.ts";
 
 const IPV4_HOURLY = "0.0008";
 const IPV4_MONTHLY = "0.5000";
 const FLOATING_IPV4_MONTHLY = "3.0000";
 const FLOATING_IPV6_MONTHLY = "1.0000";
 
-/** The answer of `GET /pricing` in the project owner's currency (ISO 4217). Source: Hetzner API, Pricing. */
-export function pricing(currency: string) {
+/** What a Primary IPv4 costs, location by location, by the catalogue. */
+export const IPV4_PRICES = everywhere({ price_hourly: price(IPV4_HOURLY), price_monthly: price(IPV4_MONTHLY) });
+
+/** The answer of `GET /pricing` in the project owner's currency (ISO 4217): what new orders cost. Source: Hetzner API, Pricing. */
+export function pricing({ currency, price_percent }: Pick<World, "currency" | "price_percent">) {
   return {
     currency,
     vat_rate: "19.00",
@@ -18,11 +23,11 @@ export function pricing(currency: string) {
       { type: "ipv6", prices: everywhere({ price_monthly: price(FLOATING_IPV6_MONTHLY) }) },
     ],
     primary_ips: [
-      { type: "ipv4", prices: everywhere({ price_hourly: price(IPV4_HOURLY), price_monthly: price(IPV4_MONTHLY) }) },
+      { type: "ipv4", prices: atPercent(IPV4_PRICES, price_percent) },
       { type: "ipv6", prices: everywhere({ price_hourly: price("0.0000"), price_monthly: price("0.0000") }) },
     ],
     server_backup: { percentage: "20.00" },
-    server_types: SERVER_TYPES.map(({ id, name, prices }) => ({ id, name, prices })),
+    server_types: SERVER_TYPES.map(({ id, name, prices }) => ({ id, name, prices: atPercent(prices, price_percent) })),
     load_balancer_types: [],
     volume: { price_per_gb_month: price("0.0572") },
   };

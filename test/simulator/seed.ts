@@ -37,6 +37,7 @@ export function addServer(world: World, seed: ServerSeed, now_ms: number): Serve
     changes: [],
     actions: [],
     born_ms: Number.isNaN(born_ms) ? now_ms : born_ms,
+    price_percent: world.price_percent,
     hidden_until_ms: -Infinity,
     user_data: null,
     ssh_keys: [],

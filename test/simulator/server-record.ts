@@ -16,6 +16,8 @@ export interface ServerRecord extends Subject {
   view: Server;
   changes: StatusChange[];
   born_ms: number;
+  /** At what it was ordered, in percent of the catalogue's prices: it is billed so for as long as it lives. */
+  price_percent: number;
   /** Until then lists and look-ups by name do not show it, though it exists. */
   hidden_until_ms: number;
   /** What the create request carried and the API never shows again; tests may look. */

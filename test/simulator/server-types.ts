@@ -1,5 +1,6 @@
 import { LOCATIONS } from "./locations.ts";
-import type { Deprecation, LocationPrice, Price, ServerType, TypeLocation } from "./resources.ts";
+import { price } from "./prices.ts";
+import type { Deprecation, LocationPrice, ServerType, TypeLocation } from "./resources.ts";
 import { SERVER_TYPE_ROWS, type ServerTypeRow } from "./server-type-rows.ts";
 
 const TB_BYTES = 1_099_511_627_776;
@@ -7,14 +8,6 @@ const INCLUDED_TB: Record<string, number> = { ash: 1, hil: 1, sin: 0.5 };
 const INCLUDED_TB_EU = 20;
 const PRICE_PER_TB: Record<string, string> = { sin: "7.4000" };
 const PRICE_PER_TB_ELSEWHERE = "1.0000";
-
-/** A net amount with its gross at 19 % VAT: exact, so two digits longer, as at Hetzner. */
-export function price(net: string): Price {
-  const [whole = "0", fraction = ""] = net.split(".");
-  const digits = fraction.length + 2;
-  const scaled = (BigInt(whole + fraction) * 119n).toString().padStart(digits + 1, "0");
-  return { net, gross: `${scaled.slice(0, -digits)}.${scaled.slice(-digits)}` };
-}
 
 function locationPrice([location, hourly, monthly]: [string, string, string]): LocationPrice {
   return {

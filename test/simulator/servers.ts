@@ -75,6 +75,7 @@ export function deleteServer(call: Call, record: ServerRecord): Reply {
   // A deletion that is going to fail leaves the server where it is.
   if (action.failure === null) {
     call.world.servers.delete(record.view.id);
+    call.world.deleted.push({ record, deleted_ms: now_ms });
     forgetServer(call.world, record.view.id, action.ends_ms);
     leaveNetworks(call.world, record.view.id, action.ends_ms);
     deleteBackups(call.world, record.view.id);

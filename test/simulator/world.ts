@@ -28,13 +28,23 @@ export interface RequestEntry {
   status: number;
 }
 
+/** A server as it was when it was deleted. */
+export interface DeletedServer {
+  record: ServerRecord;
+  deleted_ms: number;
+}
+
 /** The whole project: what a reset throws away. */
 export interface World {
   /** How far its clock has been moved ahead of the real one. */
   advanced_ms: number;
   server_limit: number | null;
   currency: string;
+  /** What new orders cost, in percent of the catalogue's prices. */
+  price_percent: number;
   servers: Map<number, ServerRecord>;
+  /** Servers that were deleted: what they cost stays on the bill. */
+  deleted: DeletedServer[];
   /** Actions outlive the servers they were about. */
   actions: Map<number, ActionRecord>;
   firewalls: Map<number, FirewallRecord>;
@@ -80,7 +90,9 @@ export function createWorld(options: ResetOptions, now_ms: number, next_id: Next
     advanced_ms: 0,
     server_limit: options.limits?.servers ?? null,
     currency: options.currency ?? "EUR",
+    price_percent: 100,
     servers: new Map(),
+    deleted: [],
     actions: new Map(),
     firewalls: new Map(),
     images: new Map(),

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { ratesOf } from "../../src/machine/money.ts";
 import { machineOf } from "../machine/fixtures.ts";
 import { HOUR, NOW } from "../mayfly.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -70,6 +71,8 @@ const CALLS: Calls = {
           credential: "c",
           labels: {},
           keepOnFailureMs: null,
+          ...ratesOf(machineOf()),
+          hasIpv4: false,
         },
         NOW,
         END,
@@ -83,6 +86,7 @@ const CALLS: Calls = {
         expiresAt: END,
         maxUntil: LATER,
         credential: "c",
+        hasIpv4: false,
       }),
     ),
     observe: writes(({ machines }) => machines.observe([{ uid: "requested", machine: machineOf() }], NOW)),
@@ -130,7 +134,7 @@ const CALLS: Calls = {
       endings.claimDestroy([{ uid: "active", reason: "expired", expiresAt: END }], NOW),
     ),
     markAccepted: writes(({ endings }) => endings.markAccepted([{ uid: "destroying", providerId: "3" }], NOW)),
-    reopen: writes(({ endings }) => endings.reopen("failed", "4", NOW)),
+    reopen: writes(({ endings }) => endings.reopen("failed", machineOf({ providerId: "4" }), NOW)),
   },
   inventory: {
     reviveRows: writes(({ inventory }) => inventory.reviveRows([{ ...ORPHAN, labelUid: "lost" }], NOW)),

@@ -74,5 +74,7 @@ export async function put(table: string, row: object): Promise<void> {
 }
 
 const toSnakeCase = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-const toParam = (value: unknown): Param =>
-  typeof value === "string" || typeof value === "number" || value === null ? value : JSON.stringify(value);
+const toParam = (value: unknown): Param => {
+  if (typeof value === "boolean") return Number(value);
+  return typeof value === "string" || typeof value === "number" || value === null ? value : JSON.stringify(value);
+};

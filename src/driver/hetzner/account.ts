@@ -1,6 +1,6 @@
 import { invalidInput } from "../driver.ts";
 import type { Client, ClientOptions, RateMemory } from "./client.ts";
-import { pricingAnswer } from "./schema.ts";
+import { pricingAnswer, type PriceRows } from "./schema.ts";
 
 export interface HetznerOptions extends ClientOptions {
   /** What is known of the account behind the token; kept by whoever outlives one driver, so that it is asked once. */
@@ -11,13 +11,16 @@ export interface HetznerOptions extends ClientOptions {
 export interface Account extends RateMemory {
   /** What `GET /pricing` said. */
   currency?: string;
+  /** What the same answer said of a primary IPv4, location by location: no other answer does. */
+  ipv4Prices?: PriceRows;
 }
 
-/** `GET /pricing`, from which the account's currency is learnt (S68). */
+/** `GET /pricing`, from which the account's currency and the price of an IPv4 address are learnt (S68). */
 export async function askPricing(call: Client, account: Account, timeoutMs?: number) {
   const request = { method: "GET", path: "/pricing", answer: pricingAnswer } as const;
   const { pricing } = await call(timeoutMs === undefined ? request : { ...request, timeoutMs });
   account.currency = pricing.currency;
+  account.ipv4Prices = pricing.primary_ips.find((entry) => entry?.type === "ipv4")?.prices ?? [];
   return pricing;
 }
 

@@ -17,7 +17,7 @@ import { listServerTypes } from "./server-types.ts";
 export function createHetznerCapabilities(options: HetznerOptions): Required<Capabilities> {
   const account = options.account ?? {};
   const call = createClient(options, account);
-  const read = (server: Server): Machine => toMachine(server, options.now(), account.currency === "EUR");
+  const read = (server: Server): Machine => toMachine(server, options.now(), account);
   return {
     sshKeys: createSshKeys(call),
     firewalls: createFirewalls(call),
@@ -29,7 +29,7 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Cap
 
     async serverTypes(pages) {
       if (account.currency === undefined) await askPricing(call, account);
-      return listServerTypes(call, account.currency === "EUR", pages);
+      return listServerTypes(call, account, pages);
     },
 
     action: (id) => readAction(call, id),

@@ -10,7 +10,7 @@ import { askPricing, checkId, type HetznerOptions } from "./account.ts";
 import { createClient } from "./client.ts";
 import { aboutAnother } from "./errors.ts";
 import { findServer, listServers } from "./list.ts";
-import { priceAt, toMachine } from "./machine.ts";
+import { pricesAt, toMachine } from "./machine.ts";
 import { anyAnswer, serverAnswer, type Server } from "./schema.ts";
 
 /** `POST /servers` ends by then, so that the outcome can still be recorded within the 30 s that a Worker is left. */
@@ -22,7 +22,7 @@ const SIDE_CALL_TIMEOUT_MS = 5_000;
 export function createHetznerDriver(options: HetznerOptions): Driver {
   const account = options.account ?? {};
   const call = createClient(options, account);
-  const read = (server: Server): Machine => toMachine(server, options.now(), account.currency === "EUR");
+  const read = (server: Server): Machine => toMachine(server, options.now(), account);
 
   /** Prices in an answer carry no currency. Without it they stay unknown, which costs a limit its precision, not a machine. */
   async function learnCurrency(): Promise<void> {
@@ -110,9 +110,9 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
     list: (selector, listOptions) => listServers(call, read, selector, listOptions),
 
     async priceEurPerHour(region, serverType) {
-      const { currency, server_types } = await askPricing(call, account);
-      if (currency !== "EUR") return null;
-      return priceAt(server_types.find((entry) => entry?.name === serverType)?.prices ?? [], region);
+      const { server_types } = await askPricing(call, account);
+      const rows = server_types.find((entry) => entry?.name === serverType)?.prices ?? [];
+      return pricesAt(rows, region, account).priceEurPerHour;
     },
   };
 }

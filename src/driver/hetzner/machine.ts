@@ -1,6 +1,8 @@
 import { parseTimestamp } from "../../machine/age.ts";
 import type { Attached, LiveStatus, Machine } from "../../machine/machine.ts";
-import type { Prices, Server } from "./schema.ts";
+import { UNKNOWN_PRICES, type Prices } from "../../machine/money.ts";
+import type { Account } from "./account.ts";
+import type { PriceRows, Server } from "./schema.ts";
 
 /** A server is `off` for a while between being built and being started; only an older one was turned off (S6, P46). */
 const BOOT_MS = 10 * 60_000;
@@ -30,8 +32,8 @@ const ARCHITECTURES: Readonly<Record<string, string>> = { x86: "amd64", arm: "ar
 export const archOf = (native: string): string =>
   (Object.hasOwn(ARCHITECTURES, native) && ARCHITECTURES[native]) || native;
 
-/** A server as the API shows it, in our words (S55-S70). `inEuro`: whether its prices are known to be in EUR. */
-export function toMachine(server: Server, now: number, inEuro: boolean): Machine {
+/** A server as the API shows it, in our words (S55-S70). */
+export function toMachine(server: Server, now: number, account: Account): Machine {
   const createdAt = parseTimestamp(server.created);
   const region = server.location?.name ?? "";
   return {
@@ -47,7 +49,7 @@ export function toMachine(server: Server, now: number, inEuro: boolean): Machine
     publicIpv6: (server.public_net?.ipv6?.ip ?? "").replace(/\/\d+$/, ""),
     privateIpv4: server.private_net?.find((entry) => entry !== null)?.ip ?? "",
     createdAt,
-    priceEurPerHour: inEuro ? priceAt(server.server_type?.prices ?? [], region) : null,
+    ...pricesAt(server.server_type?.prices ?? [], region, account),
     deleteProtected: server.protection?.delete ?? false,
     attached: attachedTo(server),
   };
@@ -65,9 +67,20 @@ function attachedTo({ public_net, private_net }: Server): Attached | null {
   };
 }
 
-/** The gross hourly price of one location, or null: another location's price says nothing (S63, S65, S66). */
-export function priceAt(prices: Prices, region: string): number | null {
-  return parsePrice(prices.find((entry) => entry?.location === region)?.price_hourly.gross);
+/**
+ * The gross prices of a server type at one location, and those of an IPv4 address there: another location's say nothing (S63, S65,
+ * S66). All are unknown unless the account is known to pay in EUR.
+ */
+export function pricesAt(rows: PriceRows, region: string, { currency, ipv4Prices = [] }: Account): Prices {
+  if (currency !== "EUR") return UNKNOWN_PRICES;
+  const type = rows.find((entry) => entry?.location === region);
+  const ipv4 = ipv4Prices.find((entry) => entry?.location === region);
+  return {
+    priceEurPerHour: parsePrice(type?.price_hourly.gross),
+    priceEurPerMonth: parsePrice(type?.price_monthly?.gross),
+    ipv4EurPerHour: parsePrice(ipv4?.price_hourly.gross),
+    ipv4EurPerMonth: parsePrice(ipv4?.price_monthly?.gross),
+  };
 }
 
 /** A decimal string as a number; null for whatever is no positive amount, zero included: unknown is not free (S67). */

@@ -8,15 +8,20 @@ import { meta } from "./paging.ts";
 const id = z.int().positive();
 const text = z.string().catch("");
 
+const amount = z.object({ gross: z.unknown().optional() });
 const prices = z
   .array(
     z
-      .object({ location: z.string(), price_hourly: z.object({ gross: z.unknown().optional() }) })
+      .object({
+        location: z.string(),
+        price_hourly: amount,
+        price_monthly: amount.nullable().optional().catch(null),
+      })
       .nullable()
       .catch(null),
   )
   .catch([]);
-export type Prices = z.infer<typeof prices>;
+export type PriceRows = z.infer<typeof prices>;
 
 const address = z.object({ ip: z.string() }).nullable().catch(null);
 
@@ -78,6 +83,7 @@ export const pricingAnswer = z.object({
   pricing: z.object({
     currency: z.string(),
     server_types: z.array(z.object({ name: z.string(), prices }).nullable().catch(null)),
+    primary_ips: z.array(z.object({ type: z.string(), prices }).nullable().catch(null)).catch([]),
   }),
 });
 

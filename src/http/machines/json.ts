@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isUnsent } from "../../lifecycle/refresh.ts";
 import { STATUSES, type MachineRow } from "../../machine/machine.ts";
-import { costMicroEur, toEur } from "../../machine/money.ts";
+import { costMicroEur, hourMicroEur, toEur } from "../../machine/money.ts";
 import { idOf } from "../../machine/name.ts";
 import { pagination } from "../edge/schemas.ts";
 
@@ -31,8 +31,14 @@ export const machineJson = z.object({
   max_until: z.iso.datetime(),
   observed_at: time,
   destroyed_at: time,
-  price_eur_per_hour: z.number().nullable().meta({ description: "null = unknown, never free" }),
-  cost_eur: z.number().nullable(),
+  price_eur_per_hour: z
+    .number()
+    .nullable()
+    .meta({ description: "gross, as ordered, its IPv4 address included; null = unknown, never free" }),
+  cost_eur: z
+    .number()
+    .nullable()
+    .meta({ description: "so far: started hours since created_at, of a calendar month (UTC) its price at most" }),
   unsent: z
     .literal(true)
     .optional()
@@ -48,7 +54,7 @@ export const many = z.object({ machines: z.array(machineJson), meta: z.object({ 
 export function toJson(row: MachineRow, now: number): z.infer<typeof machineJson> {
   const at = (ms: number) => new Date(ms).toISOString();
   const maybe = (ms: number | null) => (ms === null ? null : at(ms));
-  const cost = costMicroEur(row, now);
+  const maybeEur = (microEur: number | null) => (microEur === null ? null : toEur(microEur));
   return {
     id: idOf(row.uid),
     name: row.name,
@@ -72,8 +78,8 @@ export function toJson(row: MachineRow, now: number): z.infer<typeof machineJson
     max_until: at(row.maxUntil),
     observed_at: maybe(row.observedAt),
     destroyed_at: maybe(row.destroyedAt),
-    price_eur_per_hour: row.priceMicroEur === null ? null : toEur(row.priceMicroEur),
-    cost_eur: cost === null ? null : toEur(cost),
+    price_eur_per_hour: maybeEur(hourMicroEur(row)),
+    cost_eur: maybeEur(costMicroEur(row, now)),
     ...(isUnsent(row, now) ? { unsent: true as const, next: UNSENT } : {}),
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { UNKNOWN_PRICES } from "../../../src/machine/money.ts";
 import { DEFAULT_IMAGE } from "../../../src/machine/spec.ts";
 import { createMayfly } from "../../mayfly.ts";
 import { spec } from "../contract/cloud.ts";
@@ -145,6 +146,7 @@ describe("the body of a create", () => {
       publicIpv6: "2001:db8:1:2::",
       privateIpv4: "10.0.0.5",
       createdAt: Date.UTC(2026, 10, 30, 11),
+      ...UNKNOWN_PRICES,
       priceEurPerHour: 0.009996,
       deleteProtected: false,
       attached: null,

@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parsePrice } from "../../../src/driver/hetzner/machine.ts";
 import { failureOf, spec } from "../contract/cloud.ts";
-import { openCanned, openSimulated, openWith, refusal } from "./bench.ts";
+import type { Machine } from "../../../src/machine/machine.ts";
+import { openCanned, openSimulated, openWith, refusal, serverJson } from "./bench.ts";
 
 const price = (location: string, gross: unknown, net: unknown = "0.0001") => ({
   location,
@@ -44,6 +45,75 @@ describe("the price of a machine", () => {
 
   it("S66: it is the gross one", async () => {
     expect(await priceOf(typed([price("fsn1", "0.0119", "0.0100")]))).toBe(0.0119);
+  });
+});
+
+describe("the price of a month, and of an IPv4 address", () => {
+  const month = (location: string, hour: string, gross: unknown) => ({
+    ...price(location, hour),
+    price_monthly: { net: "1", gross },
+  });
+  const ipv4 = (prices: unknown) => [
+    null,
+    { type: "ipv6", prices: [month("fsn1", "9", "9")] },
+    { type: "ipv4", prices },
+  ];
+  const pricesOf = ({ priceEurPerHour, priceEurPerMonth, ipv4EurPerHour, ipv4EurPerMonth }: Machine) => [
+    priceEurPerHour,
+    priceEurPerMonth,
+    ipv4EurPerHour,
+    ipv4EurPerMonth,
+  ];
+  /** A machine in fsn1 of these prices, seen once `GET /pricing` has said these of Primary IPs. */
+  async function seen(prices: unknown, primary_ips: unknown): Promise<Machine> {
+    const { driver } = openCanned(
+      ({ path }) =>
+        path === "/pricing"
+          ? Response.json({ pricing: { currency: "EUR", server_types: [], primary_ips } })
+          : Response.json({ server: serverJson(typed(prices)) }),
+      { account: {} },
+    );
+    await driver.priceEurPerHour("fsn1", "cx23");
+    return driver.get("42");
+  }
+
+  it("are those of its own location, gross, each apart", async () => {
+    const machine = await seen(
+      [month("hel1", "0.1", "6"), month("fsn1", "0.3", "18.9")],
+      ipv4([month("hel1", "0.01", "0.6"), month("fsn1", "0.02", "0.7")]),
+    );
+    expect(pricesOf(machine)).toEqual([0.3, 18.9, 0.02, 0.7]);
+  });
+
+  it.each<[string, unknown, unknown, (number | null)[]]>([
+    ["no Primary IPs in the price list", [month("fsn1", "0.3", "18.9")], undefined, [0.3, 18.9, null, null]],
+    ["null for them", [month("fsn1", "0.3", "18.9")], null, [0.3, 18.9, null, null]],
+    ["none of IPv4", [month("fsn1", "0.3", "18.9")], [{ type: "ipv6", prices: [] }], [0.3, 18.9, null, null]],
+    ["none of this place", [month("fsn1", "0.3", "18.9")], ipv4([month("hel1", "1", "2")]), [0.3, 18.9, null, null]],
+    ["an odd month", [month("fsn1", "0.3", 18.9)], ipv4([month("fsn1", "0.02", "free")]), [0.3, null, 0.02, null]],
+    [
+      "no month",
+      [price("fsn1", "0.3"), { ...price("fsn1", "0.4"), price_monthly: 7 }],
+      ipv4([{ ...price("fsn1", "0.02"), price_monthly: null }]),
+      [0.3, null, 0.02, null],
+    ],
+    ["a month for nothing", [month("fsn1", "0.3", "0.00")], ipv4([month("fsn1", "0", "0")]), [0.3, null, null, null]],
+  ])("with %s are unknown alone, not free", async (_, prices, primary_ips, expected) => {
+    expect(pricesOf(await seen(prices, primary_ips))).toEqual(expected);
+  });
+
+  it("come with a create and in lists, and cost no further call", async () => {
+    const { driver, count, sim } = openSimulated();
+    expect(pricesOf(await driver.create(spec()))).toEqual([0.010472, 6.5331, 0.000952, 0.595]);
+    expect((await driver.list({})).map(pricesOf)).toEqual([[0.010472, 6.5331, 0.000952, 0.595]]);
+    expect(count("GET", "/pricing")).toBe(1);
+    expect(sim.requests()).toHaveLength(3);
+  });
+
+  it("S68: are none in another currency", async () => {
+    const { driver, sim } = openSimulated();
+    sim.reset({ currency: "USD" });
+    expect(pricesOf(await driver.create(spec()))).toEqual([null, null, null, null]);
   });
 });
 

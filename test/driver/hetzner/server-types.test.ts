@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { UNKNOWN_PRICES } from "../../../src/machine/money.ts";
 import { createHetznerCapabilities } from "../../../src/driver/hetzner/capabilities.ts";
 import { failureOf, NOW } from "../contract/cloud.ts";
 import { TOKEN } from "./bench.ts";
@@ -46,15 +47,22 @@ describe("server types", () => {
     ];
     const [type] = await open(() => page([typeJson({ locations })])).serverTypes();
     expect(type?.regions).toEqual([
-      { region: "fsn1", available: true, deprecated: false, unavailableAfter: null, priceEurPerHour: 0.010472 },
       {
+        ...UNKNOWN_PRICES,
+        region: "fsn1",
+        available: true,
+        deprecated: false,
+        unavailableAfter: null,
+        priceEurPerHour: 0.010472,
+      },
+      {
+        ...UNKNOWN_PRICES,
         region: "hel1",
         available: true,
         deprecated: true,
         unavailableAfter: Date.UTC(2026, 11, 31),
-        priceEurPerHour: null,
       },
-      { region: "ash", available: false, deprecated: false, unavailableAfter: null, priceEurPerHour: null },
+      { ...UNKNOWN_PRICES, region: "ash", available: false, deprecated: false, unavailableAfter: null },
     ]);
   });
 

@@ -1,0 +1,41 @@
+/** What is wrong in what machines are charged. */
+import type { Mutant } from "./mutant.ts";
+
+export const MONEY: readonly Mutant[] = [
+  {
+    name: "month's end",
+    broken: "all hours of a machine count in the month in which it was created",
+    promise: "I6",
+    file: "src/machine/money.ts",
+    find: "Math.min(hours, Math.ceil((monthEnd - createdAt) / HOUR_MS));",
+    replace: "Math.max(hours, 0 * monthEnd);",
+    caughtBy: ["test/machine/money.test.ts"],
+  },
+  {
+    name: "IPv4 free",
+    broken: "a public IPv4 address costs nothing",
+    promise: "I6",
+    file: "src/machine/money.ts",
+    find: "priced.hasIpv4 ? charge(priced.ipv4MicroEur, priced.ipv4MonthMicroEur) : 0,",
+    replace: "0,",
+    caughtBy: ["test/lifecycle/money.test.ts"],
+  },
+  {
+    name: "hour rounded down",
+    broken: "an hour that has only begun is not charged",
+    promise: "I6",
+    file: "src/machine/money.ts",
+    find: "Math.ceil((until - from) / HOUR_MS)",
+    replace: "Math.floor((until - from) / HOUR_MS)",
+    caughtBy: ["test/machine/money.test.ts"],
+  },
+  {
+    name: "today's price",
+    broken: "a machine is charged what new orders cost, not what it was ordered at",
+    promise: "I6",
+    file: "src/store/machine-observations.ts",
+    find: "iif(provider_id IS NULL, ",
+    replace: "iif(true, ",
+    caughtBy: ["test/lifecycle/money.test.ts"],
+  },
+];
