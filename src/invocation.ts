@@ -1,4 +1,5 @@
 import { sha256Hex } from "./auth/hash.ts";
+import { wordOf } from "./auth/principal.ts";
 import type { KeyCache } from "./auth/keys.ts";
 import { openBrakes } from "./brakes.ts";
 import { isLocal, readConfig, type Config, type SweepConfig } from "./config.ts";
@@ -6,6 +7,7 @@ import { createDeployments, type Configuration, type Deployment } from "./deploy
 import type { Host, Scope } from "./http/edge/app-env.ts";
 import type { Context } from "./lifecycle/context.ts";
 import { done } from "./lifecycle/refusal.ts";
+import type { Word } from "./machine/event.ts";
 import type { createProviders } from "./providers.ts";
 import { AFTER_A_REQUEST, budgetOf, type Meter } from "./reaper/budget.ts";
 import type { SweepContext } from "./reaper/context.ts";
@@ -98,12 +100,13 @@ function openRequest(invocation: Invocation, { config, deployment, keys }: Known
   const { runtime, meter, fetch } = invocation;
   const { policies, issuers, profiles } = deployment;
   const { defaultTtlMs, creates } = config;
-  return {
+  const signed = (word: Word | null) => invocation.openStore({ signature: { word, requestId } });
+  const scope: Scope = {
     ...invocation.openProvider(config, false),
-    store: invocation.openStore(),
+    store: signed(null),
+    onWordOf: ({ evidence }) => ({ ...scope, store: signed(wordOf(evidence)) }),
     reads: invocation.openStore({ readOnly: true }),
     rules: { ...rulesOf(config), defaultTtlMs, creates, profiles },
-    requestId,
     auth: {
       adminToken: config.adminToken,
       authEpoch: config.authEpoch,
@@ -124,6 +127,7 @@ function openRequest(invocation: Invocation, { config, deployment, keys }: Known
     log: runtime.log,
     sweep: (order) => runSweep(runtime, openSweep(invocation, config, runtime.now()), order),
   };
+  return scope;
 }
 
 /** Opens what a sweep works with; `now` is the time that its rules go by. */

@@ -36,7 +36,7 @@ export async function destroyMany(
   const { rows } = await machines.list(filter);
   if (dryRun) return done({ rows, work: Promise.resolve() });
   const uids = rows.map(({ uid }) => uid);
-  const marked = await endings.requestDestroyAll(uids, context.now(), context.requestId);
+  const marked = await endings.requestDestroyAll(uids, context.now());
   await endings.forbidReturns(filter, context.now());
   return done({ rows: marked, work: destroyInTurn(context, marked.slice(0, DONE_AT_ONCE)) });
 }

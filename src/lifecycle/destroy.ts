@@ -16,7 +16,7 @@ import { done, IDENTITY_MISMATCH, refusalOf, refused, type Outcome, type Refusal
 export async function destroyMachine(context: RequestContext, row: MachineRow): Promise<Outcome<MachineRow>> {
   const { store, now } = context;
   const current = async (known: MachineRow) => done((await store.machines.byUid(row.uid)) ?? known);
-  const marked = await store.endings.requestDestroy(row.uid, now(), context.requestId);
+  const marked = await store.endings.requestDestroy(row.uid, now());
   if (marked === null) {
     await store.endings.forbidReturn(row.uid, now());
     return current(row);

@@ -106,14 +106,9 @@ export async function heldByOurs(
   }
   const maxUntil = promisedMax(labels, created, rules);
   const expiresAt = Math.min(labelTime(labels, LABEL.expires) ?? maxUntil, maxUntil);
-  const adopted = await store.machines.adopt(row.uid, {
-    uid,
-    account: accountIn(labels, row.owner),
-    requestedAt: created,
-    expiresAt,
-    maxUntil,
-    credential: row.credential,
-  });
+  const account = accountIn(labels, row.owner);
+  const found = { uid, account, requestedAt: created, expiresAt, maxUntil, credential: row.credential };
+  const adopted = await store.machines.adopt(row.uid, found, now());
   // Somebody else has given it a row by now.
   if (adopted === null) await fail();
   const [recorded] = adopted ? await store.machines.observe([{ uid, machine: existing }], now()) : [];

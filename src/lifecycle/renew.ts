@@ -29,7 +29,7 @@ export async function renewMachine(
   if (until > most) return refused(beyond(policy, row, { now, until, most }));
   const paced = await context.withinRate();
   if (!paced.ok) return paced;
-  const renewed = await context.store.leases.renew(row.uid, now, until, context.requestId);
+  const renewed = await context.store.leases.renew(row.uid, now, until);
   if (renewed) {
     if ((await tellLabel(context, renewed)) === "stranger") return refused(IDENTITY_MISMATCH);
     return done(renewed);
@@ -90,7 +90,7 @@ export async function keepOnFailure(
   const until = Math.min(now + row.keepOnFailureMs, mostUntil(policy, row));
   // Under a policy that has been narrowed since it may have lived its time.
   if (until <= now) return null;
-  const kept = await context.store.leases.keep(row.uid, now, until, context.requestId);
+  const kept = await context.store.leases.keep(row.uid, now, until);
   // Over the rate its label is left to the sweep: whoever is done with a machine is never refused.
   if (kept && (await context.withinRate()).ok) await tellLabel(context, kept);
   return kept;

@@ -21,14 +21,14 @@ export async function tearDown(
   { owner }: Pick<Principal, "owner">,
   dryRun: boolean,
 ): Promise<TearDown> {
-  const { store, now, requestId } = context;
+  const { store, now } = context;
   const filter = { owner, statuses: [], labels: [], page: 1, perPage: MEANT_AT_ONCE };
   const { rows: machines } = await store.machines.list(filter);
   const kinds = await Promise.all(RESOURCE_KINDS.map((kind) => store.resources.list(kind, owner, 1, MEANT_AT_ONCE)));
   const resources = kinds.flatMap(({ rows }) => rows);
   if (dryRun) return { machines, resources, work: Promise.resolve() };
   const uidsOf = (rows: readonly { uid: string }[]): string[] => rows.map(({ uid }) => uid);
-  const doomed = await store.endings.requestDestroyAll(uidsOf(machines), now(), requestId);
+  const doomed = await store.endings.requestDestroyAll(uidsOf(machines), now());
   await store.endings.forbidReturns(filter, now());
   const going = await store.resources.requestDelete(uidsOf(resources), now());
   const inOrder = going.toSorted((a, b) => orderOf(a) - orderOf(b));

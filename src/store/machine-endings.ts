@@ -3,7 +3,7 @@ import type { Attachments, MachineRow } from "../machine/machine.ts";
 import type { RowReason } from "../machine/reason.ts";
 import { ENDED_FOR_ABSENCE, LIVE_MACHINE } from "./conditions.ts";
 import { sql, type Statement } from "./db.ts";
-import { eventsOfEndings } from "./events.ts";
+import { eventsOf, eventsOfEndings } from "./events.ts";
 import { whereOf, type MachineFilter } from "./machine-filter.ts";
 import { machineRow } from "./machine-row.ts";
 import { parseRows } from "./rows.ts";
@@ -40,7 +40,7 @@ export function createMachineEndings(db: Db) {
     if (ended.length === 0) return;
     const endings = JSON.stringify(ended);
     await db.batch([
-      eventsOfEndings(endings, now, guard),
+      eventsOfEndings(db, endings, now, guard),
       change(
         {
           head: `UPDATE machines SET phase = ending.value ->> 'phase', destroyed_at = ?2, next_try_at = NULL,
@@ -59,20 +59,14 @@ export function createMachineEndings(db: Db) {
     end(endings, now, `${LIVE_MACHINE} AND (ending.value ->> 'phase' <> 'failed' OR (${MAY_FAIL}))`);
   const as = (phase: ClosedRow["phase"], ended: readonly Ending[]) => ended.map((one) => ({ ...one, phase }));
 
-  async function requestDestroyAll(uids: readonly string[], now: number, requestId: string): Promise<MachineRow[]> {
+  async function requestDestroyAll(uids: readonly string[], now: number): Promise<MachineRow[]> {
     if (uids.length === 0) return [];
     const list = JSON.stringify(uids);
     const [, rows] = await db.batch([
-      change(
-        {
-          head: `INSERT INTO events (at, uid, owner, event, request_id)
-            SELECT ?2, uid, owner, 'destroy_requested', ?3 FROM machines`,
-          where: `uid IN (SELECT value FROM json_each(?1)) AND ${LIVE_MACHINE} AND destroy_requested_at IS NULL`,
-        },
-        list,
-        now,
-        requestId,
-      ),
+      eventsOf(db, "destroy_requested", {
+        where: `uid IN (SELECT value FROM json_each(?1)) AND ${LIVE_MACHINE} AND destroy_requested_at IS NULL`,
+        params: [list, now],
+      }),
       change(
         {
           head: `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = 'requested', next_try_at = NULL,
@@ -107,8 +101,8 @@ export function createMachineEndings(db: Db) {
      * The owner's word that this uid shall not live: a tombstone from now on, whatever lands later. Guarded by being live.
      * The lease ends with it, so that the sweep takes it up where this request cannot finish.
      */
-    requestDestroy: async (uid: string, now: number, requestId: string): Promise<MachineRow | null> =>
-      (await requestDestroyAll([uid], now, requestId))[0] ?? null,
+    requestDestroy: async (uid: string, now: number): Promise<MachineRow | null> =>
+      (await requestDestroyAll([uid], now))[0] ?? null,
 
     /** The same of many; answers the rows that took it. */
     requestDestroyAll,

@@ -1,7 +1,7 @@
 import type { Attachments, MachineRow } from "../machine/machine.ts";
 import type { Candidate } from "../machine/spec.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
-import { eventIf } from "./events.ts";
+import { eventsOf } from "./events.ts";
 import { createMachineReads } from "./machine-reads.ts";
 import { createMachineObservations } from "./machine-observations.ts";
 import { machineRow } from "./machine-row.ts";
@@ -47,7 +47,6 @@ export function createMachineStore(db: Db) {
     async insert(
       row: NewMachine & Partial<Pick<MachineRow, "attachments">>,
       tryingUntil: number,
-      requestId: string | null,
       tokenId: string | null = null,
     ): Promise<boolean> {
       const insert = insertInto(
@@ -84,8 +83,8 @@ export function createMachineStore(db: Db) {
           tail: "ON CONFLICT DO NOTHING RETURNING uid",
         },
       );
-      const told = { uid: row.uid, at: row.requestedAt, event: "requested", requestId } as const;
-      const [inserted] = await db.batch([insert, eventIf(told, "changes() > 0")]);
+      const told = { where: "uid = ?1 AND changes() > 0", params: [row.uid, row.requestedAt] };
+      const [inserted] = await db.batch([insert, eventsOf(db, "requested", told)]);
       return (inserted?.length ?? 0) > 0;
     },
 
@@ -122,11 +121,13 @@ export function createMachineStore(db: Db) {
 
     /**
      * Makes a row of ours the row of a machine that was found at the provider without one: same owner and name, its own uid,
-     * account and lease. Guarded by `requested`, and by that uid being nobody's. Answers the row under its new uid, or null.
+     * account and lease. Guarded by `requested`, and by that uid being nobody's. Answers the row under its new uid, or null; what
+     * was told of it before stays under the uid that it had.
      */
     async adopt(
       uid: string,
       found: Pick<MachineRow, "uid" | "account" | "requestedAt" | "expiresAt" | "maxUntil" | "credential">,
+      now: number,
     ): Promise<MachineRow | null> {
       const [rows] = await db.batch([
         change(
@@ -144,6 +145,7 @@ export function createMachineStore(db: Db) {
           found.credential,
           found.account,
         ),
+        eventsOf(db, "adopted", { where: "uid = ?1 AND changes() > 0", params: [found.uid, now] }),
         change(
           { head: "UPDATE OR IGNORE resource_uses SET machine_uid = ?2", where: "machine_uid = ?1 AND changes() > 0" },
           uid,
