@@ -1,5 +1,5 @@
 import { sha256Hex } from "./auth/hash.ts";
-import { wordOf } from "./auth/principal.ts";
+import { wordOf, type Evidence } from "./auth/principal.ts";
 import type { KeyCache } from "./auth/keys.ts";
 import { openBrakes } from "./brakes.ts";
 import { isLocal, readConfig, type Config, type SweepConfig } from "./config.ts";
@@ -7,7 +7,6 @@ import { createDeployments, type Configuration, type Deployment } from "./deploy
 import type { Host, Scope } from "./http/edge/app-env.ts";
 import type { Context } from "./lifecycle/context.ts";
 import { done } from "./lifecycle/refusal.ts";
-import type { Word } from "./machine/event.ts";
 import type { createProviders } from "./providers.ts";
 import { AFTER_A_REQUEST, budgetOf, type Meter } from "./reaper/budget.ts";
 import type { SweepContext } from "./reaper/context.ts";
@@ -100,11 +99,12 @@ function openRequest(invocation: Invocation, { config, deployment, keys }: Known
   const { runtime, meter, fetch } = invocation;
   const { policies, issuers, profiles } = deployment;
   const { defaultTtlMs, creates } = config;
-  const signed = (word: Word | null) => invocation.openStore({ signature: { word, requestId } });
+  const signed = (evidence: Evidence | null) =>
+    invocation.openStore({ signature: { word: evidence && wordOf(evidence), requestId } });
   const scope: Scope = {
     ...invocation.openProvider(config, false),
     store: signed(null),
-    onWordOf: ({ evidence }) => ({ ...scope, store: signed(wordOf(evidence)) }),
+    onWordOf: ({ evidence }) => ({ ...scope, store: signed(evidence) }),
     reads: invocation.openStore({ readOnly: true }),
     rules: { ...rulesOf(config), defaultTtlMs, creates, profiles },
     auth: {

@@ -53,7 +53,7 @@ export interface EventRow {
   readonly priceMicroEur: number | null;
 }
 
-/** A token by its id, a hold by its name, a machine by the provider's id for it. */
+/** A token by its id, a hold by its name; a machine that no row tells of, by the provider's id for it. */
 export interface EventDetail {
   readonly token?: string | undefined;
   readonly hold?: string | undefined;
@@ -67,10 +67,10 @@ export interface Toll {
 }
 
 /** What an ending tells of the life before it; null of every other event. One that never came to be lived for nothing and cost nothing. */
-export function tollOf({ kind, at, account, createdAt, priceMicroEur }: EventRow): Toll | null {
+export function tollOf({ kind, at, account, word, createdAt, priceMicroEur }: EventRow): Toll | null {
   if (!ENDINGS.includes(kind)) return null;
-  // An older version kept neither account nor price.
-  if (account === null) return { livedMs: null, costMicroEur: null };
+  // An older version kept neither word nor price.
+  if (account === null && word === null) return { livedMs: null, costMicroEur: null };
   return {
     livedMs: createdAt === null ? 0 : Math.max(0, at - createdAt),
     costMicroEur: costMicroEur({ createdAt, destroyedAt: at, priceMicroEur }, at),

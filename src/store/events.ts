@@ -57,6 +57,22 @@ const asAsked = (column: "evidence" | "request_id"): string =>
   `(SELECT asked.${column} FROM events AS asked
     WHERE asked.uid = machines.uid AND asked.event = 'destroy_requested' ORDER BY asked.id DESC LIMIT 1)`;
 
+/** Tells of the end of machines as JSON describes them, for there is no row to go by. */
+export const eventsOfUnrecorded = (db: Db, machines: string, now: number): Change =>
+  change(
+    {
+      head: `INSERT INTO events (at, event, reason, ${SUBJECT}, detail, evidence, request_id)
+        SELECT ?2, 'destroyed', gone.value ->> 'reason', gone.value ->> 'uid', gone.value ->> 'owner',
+          gone.value ->> 'account', gone.value ->> 'name', gone.value ->> 'createdAt', gone.value ->> 'priceMicroEur',
+          json_object('providerId', gone.value ->> 'providerId'), ?3, ?4
+        FROM json_each(?1) AS gone`,
+      where: "true",
+    },
+    machines,
+    now,
+    ...signatureOf(db),
+  );
+
 /** Tells what became of a token, which is its owner's to know, where a condition over its row is met. */
 export const eventOfToken = (
   db: Db,

@@ -1,4 +1,5 @@
 import type { Status } from "../machine/machine.ts";
+import type { RowReason } from "../machine/reason.ts";
 import type { SelectorTerm } from "../machine/selector.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
 import type { Param, Statement } from "./db.ts";
@@ -9,13 +10,21 @@ export interface MachineFilter {
   /** Empty = the live ones. */
   readonly statuses: readonly Status[];
   readonly labels: readonly SelectorTerm[];
+  /** Only those that have ended since then; unix milliseconds. */
+  readonly endedSince?: number | undefined;
+  /** Only those that ended for that. */
+  readonly reason?: RowReason | undefined;
   /** From 1. */
   readonly page: number;
   readonly perPage: number;
 }
 
+/** Whether a filter means nothing but what has ended. */
+export const isOfEnded = ({ statuses }: Pick<MachineFilter, "statuses">): boolean =>
+  statuses.length > 0 && statuses.every((status) => status === "destroyed");
+
 /** The condition that a filter means, and what it binds. Lists go as JSON: D1 binds a hundred parameters at most. */
-export function whereOf({ owner, statuses, labels }: MachineFilter): Statement {
+export function whereOf({ owner, statuses, labels, endedSince, reason }: MachineFilter): Statement {
   const conditions: string[] = [];
   const params: Param[] = [];
   if (owner !== null) {
@@ -26,6 +35,14 @@ export function whereOf({ owner, statuses, labels }: MachineFilter): Statement {
   else {
     conditions.push("status IN (SELECT value FROM json_each(?))");
     params.push(JSON.stringify(statuses));
+  }
+  if (endedSince !== undefined) {
+    conditions.push("destroyed_at >= ?");
+    params.push(endedSince);
+  }
+  if (reason !== undefined) {
+    conditions.push("reason = ?");
+    params.push(reason);
   }
   for (const term of labels) {
     const value = "(SELECT value FROM json_each(labels) WHERE key = ?)";

@@ -1,7 +1,7 @@
 import { createCatalogueStore } from "./catalogues.ts";
 import { createCooldownStore } from "./cooldowns.ts";
 import { openSql } from "./db.ts";
-import { createEventReads } from "./event-reads.ts";
+import { createEventStore } from "./event-store.ts";
 import { openDb, type Signature } from "./writer.ts";
 import { createLockStore, whileFenced } from "./lock.ts";
 import { createMachineEndings } from "./machine-endings.ts";
@@ -48,7 +48,7 @@ export function openStore(
     resources: createResourceStore(guarded),
     /** It is guarded by the number that each of its calls names. */
     lock: createLockStore(openDb(sql, { onStatements, readOnly })),
-    events: createEventReads(guarded),
+    events: createEventStore(guarded),
     sweeps: createSweepStore(guarded),
     tokens: createTokenStore(guarded),
     tombstones: createTombstoneStore(guarded),

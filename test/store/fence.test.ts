@@ -185,6 +185,23 @@ const CALLS: Calls = {
     insertOrphan: writes(({ resources }) => resources.insertOrphan(resourceRowOf({ uid: "orphan" }), NOW)),
   },
   events: {
+    tellDestroyed: writes(({ events }) =>
+      events.tellDestroyed(
+        [
+          {
+            uid: null,
+            owner: "tok.ci",
+            account: "tok.ci",
+            name: "box",
+            createdAt: NOW,
+            priceMicroEur: null,
+            providerId: "9",
+            reason: "max_age",
+          },
+        ],
+        NOW,
+      ),
+    ),
     list: reads(({ events }) =>
       events.list({
         owner: "tok.ci",

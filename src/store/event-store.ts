@@ -3,6 +3,7 @@ import { EVENT_KINDS, type EventDetail, type EventKind, type EventRow, type Word
 import type { Ref } from "../machine/name.ts";
 import { ROW_REASONS, type RowReason } from "../machine/reason.ts";
 import { sql, type Param, type Statement } from "./db.ts";
+import { eventsOfUnrecorded } from "./events.ts";
 import { jsonText, parseRows } from "./rows.ts";
 import { query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -62,10 +63,22 @@ export interface EventFilter {
   readonly perPage: number;
 }
 
-/** How events are read. They are not counted: that would read all there are, each time. */
-export function createEventReads(db: Db) {
+/** A machine that was destroyed and whose row, if it has one, had ended before. */
+export type Unrecorded = Pick<EventRow, "uid" | "owner" | "account" | "name" | "createdAt" | "priceMicroEur"> & {
+  readonly providerId: string;
+  readonly reason: RowReason;
+};
+
+/** The `events` table, save those that join the batch of a change. */
+export function createEventStore(db: Db) {
   return {
-    /** One page of those that match, newest first, and whether there are more. */
+    /** Tells of the end of machines, where no row's change does. */
+    async tellDestroyed(machines: readonly Unrecorded[], now: number): Promise<void> {
+      if (machines.length === 0) return;
+      await db.write(eventsOfUnrecorded(db, JSON.stringify(machines), now));
+    },
+
+    /** One page of those that match, newest first, and whether there are more. Not counted: that would read all there are. */
     async list(filter: EventFilter): Promise<{ rows: EventRow[]; hasMore: boolean }> {
       const { page, perPage } = filter;
       const where = whereOf(filter);
