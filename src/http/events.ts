@@ -25,6 +25,7 @@ const eventJson = z.object({
   account: z.string().nullable(),
   evidence: word.nullable().meta({ description: "on whose word it happened" }),
   request_id: z.string().nullable(),
+  provider_id: z.string().optional().meta({ description: "of a machine that no row tells of" }),
   token: z.string().optional().meta({ description: "the token that it is about" }),
   hold: z.string().optional().meta({ description: "the hold that it is about" }),
   lived_seconds: z.int().nullable().optional().meta({ description: "of an ending; null = unknown" }),
@@ -88,7 +89,7 @@ export function eventRoutes(app: Api): void {
 }
 
 function toJson(row: EventRow): z.infer<typeof eventJson> {
-  const { token, hold } = row.detail;
+  const { token, hold, providerId } = row.detail;
   const toll = tollOf(row);
   return {
     id: row.id,
@@ -100,6 +101,7 @@ function toJson(row: EventRow): z.infer<typeof eventJson> {
     account: row.account,
     evidence: row.word,
     request_id: row.requestId,
+    ...(providerId === undefined ? {} : { provider_id: providerId }),
     ...(token === undefined ? {} : { token }),
     ...(hold === undefined ? {} : { hold }),
     ...(toll === null ? {} : tollJson(toll)),
