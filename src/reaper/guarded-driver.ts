@@ -11,8 +11,11 @@ import type { StopReason } from "./pace.ts";
 import { Withheld } from "./reap-older-than.ts";
 import { namesOf, type Item, type SweepReason } from "./report.ts";
 
-/** To read the machine again and destroy it; to find its row, close it and tell; and what reap writes at its end. */
-const COST = { fetches: 3, statements: 4 + 3 };
+/**
+ * To read the machine again and destroy it; to find its row, close it and tell; and what reap writes at its end. The event of one without
+ * a row takes the place of its closing.
+ */
+const COST = { fetches: 3, statements: 4 + 2 };
 
 /** What is known of a machine that was listed, so that one that stays costs no call. */
 interface Known {

@@ -3,6 +3,7 @@ import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import { toMicroEur } from "../machine/money.ts";
 import { isUid } from "../machine/name.ts";
 import type { RowReason } from "../machine/reason.ts";
+import type { Unrecorded } from "../store/event-store.ts";
 import type { PhaseContext } from "./context.ts";
 
 /** A machine that a sweep has destroyed, which is proven. */
@@ -18,13 +19,11 @@ export interface Gone {
  */
 export async function tellUnrecorded({ store, now }: PhaseContext, gone: readonly Gone[]): Promise<void> {
   const unrecorded = gone.filter(({ row }) => row === null || !isLive(row));
-  await store.events.tellDestroyed(
-    unrecorded.map(({ machine, reason }) => ({ ...subjectOf(machine), reason })),
-    now(),
-  );
+  await store.events.tellDestroyed(unrecorded.map(toEvent), now());
 }
 
-function subjectOf({ labels, providerId, createdAt, priceEurPerHour }: Machine) {
+function toEvent({ machine, reason }: Gone): Unrecorded {
+  const { labels, providerId, createdAt, priceEurPerHour } = machine;
   const uid = uidIn(labels);
   const owner = labels[LABEL.owner] ?? null;
   return {
@@ -35,5 +34,6 @@ function subjectOf({ labels, providerId, createdAt, priceEurPerHour }: Machine) 
     createdAt,
     priceMicroEur: toMicroEur(priceEurPerHour),
     providerId,
+    reason,
   };
 }

@@ -10,6 +10,7 @@ import {
   machineIn,
   machinesIn,
   MINUTE,
+  minutes,
   NOW,
   OURS,
   SECOND,
@@ -95,8 +96,7 @@ describe("what happens to a machine", () => {
     mayfly.simulator.fault({ method: "DELETE", path: "^/v1/servers/", status: 503, times: 2 });
     const destroy = await mayfly.send("DELETE", "/v1/machines/box", undefined, alice);
     expect(destroy.status).toBe(202);
-    mayfly.advance(10 * MINUTE);
-    await mayfly.tick();
+    await minutes(mayfly, 10);
     expect(eventsIn(await asked(mayfly, "?kind=destroyed", alice))).toMatchObject([
       { reason: "requested", evidence: { by: "token" }, request_id: requestOf(destroy) },
     ]);
@@ -147,7 +147,7 @@ describe("what happens to a machine", () => {
   it("that no row tells of is told by its labels, when a sweep destroys it for its age", async () => {
     const mayfly = createMayfly(LOCAL);
     const alice = await mayfly.tokenOf("alice");
-    const { id } = machineIn(await made(mayfly, "box", alice));
+    const { id, provider_id: providerId } = machineIn(await made(mayfly, "box", alice));
     await env.DB.batch([env.DB.prepare("DELETE FROM machines"), env.DB.prepare("DELETE FROM events")]);
     mayfly.advance(25 * HOUR);
     await mayfly.tick();
@@ -156,7 +156,7 @@ describe("what happens to a machine", () => {
       { kind: "destroyed", reason: "max_age", machine: { id, name: "box" }, owner: "tok.alice", account: "tok.alice" },
     ]);
     const [ended] = eventsIn(await asked(mayfly));
-    expect(ended).toMatchObject({ evidence: { by: "sweep" }, provider_id: expect.stringMatching(/^\d+$/) });
+    expect(ended).toMatchObject({ evidence: { by: "sweep" }, provider_id: providerId });
     expect(z.number().parse(ended?.["lived_seconds"])).toBeGreaterThanOrEqual(25 * 3600);
     expect(z.number().parse(ended?.["cost_eur"])).toBeGreaterThan(0);
   });
@@ -300,7 +300,8 @@ describe("of all events a caller is told", () => {
       for (const value of values) {
         const { status, body } = await asked(mayfly, `?${field}=${encodeURIComponent(value)}`);
         expect([field, value, status], `${field}=${value}`).toEqual([field, value, 422]);
-        expect(body).toMatchObject({ code: "invalid_input", field, rule: expect.stringMatching(/./) });
+        expect(body).toMatchObject({ code: "invalid_input", field });
+        expect(z.object({ rule: z.string() }).parse(body).rule).toMatch(/./);
       }
   });
 
@@ -328,6 +329,8 @@ describe("of all events a caller is told", () => {
     });
   });
 });
+
+const ENDED_ONLY = "must be left out unless `status` is destroyed: it is about ends";
 
 describe("machines that have ended", () => {
   it("are listed newest first, since a time and of a reason", async () => {
@@ -358,7 +361,7 @@ describe("machines that have ended", () => {
       ["reason", "expired"],
     ]) {
       const answer = await mayfly.send("GET", `/v1/machines?${statuses}&${field}=${value}`);
-      expect(answer).toMatchObject({ status: 422, body: { field, rule: expect.stringContaining("status") } });
+      expect(answer).toMatchObject({ status: 422, body: { field, rule: ENDED_ONLY } });
     }
     expect(await mayfly.send("GET", "/v1/machines?status=destroyed&since=x")).toMatchObject({
       status: 422,

@@ -34,7 +34,7 @@ const list = createRoute({
         reason: reason.optional(),
       })
       .superRefine(({ status, since: from, reason: why }, context) => {
-        if (status.length > 0 && status.every((one) => one === "destroyed")) return;
+        if (status.length > 0 && status.every((asked) => asked === "destroyed")) return;
         for (const [field, value] of Object.entries({ since: from, reason: why }))
           if (value !== undefined) context.addIssue({ code: "custom", path: [field], message: ENDED_ONLY });
       }),
