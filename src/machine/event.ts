@@ -67,10 +67,12 @@ export interface Toll {
 }
 
 /** What an ending tells of the life before it; null of every other event. One that never came to be lived for nothing and cost nothing. */
-export function tollOf({ kind, at, account, word, createdAt, priceMicroEur }: EventRow): Toll | null {
+export function tollOf({ kind, at, account, word, detail, createdAt, priceMicroEur }: EventRow): Toll | null {
   if (!ENDINGS.includes(kind)) return null;
-  // An older version kept neither word nor price.
-  if (account === null && word === null) return { livedMs: null, costMicroEur: null };
+  // An older version kept neither account, word nor price; and what the provider had without a row was no figment, whatever its age.
+  const isOld = account === null && word === null;
+  const isAgeless = createdAt === null && detail.providerId !== undefined;
+  if (isOld || isAgeless) return { livedMs: null, costMicroEur: null };
   return {
     livedMs: createdAt === null ? 0 : Math.max(0, at - createdAt),
     costMicroEur: costMicroEur({ createdAt, destroyedAt: at, priceMicroEur }, at),

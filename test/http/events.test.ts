@@ -170,6 +170,14 @@ describe("what happens to a machine", () => {
     ]);
   });
 
+  it("of whose creation the provider says nothing has lived and cost nobody knows what", async () => {
+    const mayfly = createMayfly(LOCAL);
+    const labels = { ...OURS, created: String((NOW - 30 * HOUR) / SECOND) };
+    mayfly.simulator.addServer({ name: "stray", labels, created: null });
+    await mayfly.tick();
+    expect(eventsIn(await asked(mayfly))).toMatchObject([{ kind: "destroyed", lived_seconds: null, cost_eur: null }]);
+  });
+
   it("whose row was lost is adopted, by the create that meets it as well", async () => {
     const mayfly = createMayfly();
     const { id } = machineIn(await mayfly.send("PUT", "/v1/machines/box?wait=30", BODY));

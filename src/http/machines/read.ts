@@ -1,4 +1,5 @@
 import { refreshCreating, refreshJoining, waitWhileCreating } from "../../lifecycle/refresh.ts";
+import { isOfEnded } from "../../store/machine-filter.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { listedOwner } from "../edge/owner.ts";
 import { unwrap } from "../edge/problem.ts";
@@ -34,7 +35,7 @@ const list = createRoute({
         reason: reason.optional(),
       })
       .superRefine(({ status, since: from, reason: why }, context) => {
-        if (status.length > 0 && status.every((asked) => asked === "destroyed")) return;
+        if (isOfEnded({ statuses: status })) return;
         for (const [field, value] of Object.entries({ since: from, reason: why }))
           if (value !== undefined) context.addIssue({ code: "custom", path: [field], message: ENDED_ONLY });
       }),
