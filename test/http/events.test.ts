@@ -170,6 +170,17 @@ describe("what happens to a machine", () => {
     ]);
   });
 
+  it("that lands after its row has ended is told once more when a sweep destroys it", async () => {
+    const mayfly = createMayfly();
+    const { id } = machineIn(await mayfly.send("PUT", "/v1/machines/box?wait=30", BODY));
+    await env.DB.prepare("UPDATE machines SET phase = 'failed', status = 'destroyed', reason = 'capacity'").run();
+    await minutes(mayfly, 20);
+    expect(servers(mayfly)).toEqual([]);
+    expect(eventsIn(await asked(mayfly, "?kind=destroyed"))).toMatchObject([
+      { reason: "late_landing", machine: { id, name: "box" }, evidence: { by: "sweep" } },
+    ]);
+  });
+
   it("of whose creation the provider says nothing has lived and cost nobody knows what", async () => {
     const mayfly = createMayfly(LOCAL);
     const labels = { ...OURS, created: String((NOW - 30 * HOUR) / SECOND) };
