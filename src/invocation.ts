@@ -1,4 +1,5 @@
 import { sha256Hex } from "./auth/hash.ts";
+import { wordOf, type Evidence } from "./auth/principal.ts";
 import type { KeyCache } from "./auth/keys.ts";
 import { openBrakes } from "./brakes.ts";
 import { isLocal, readConfig, type Config, type SweepConfig } from "./config.ts";
@@ -98,12 +99,14 @@ function openRequest(invocation: Invocation, { config, deployment, keys }: Known
   const { runtime, meter, fetch } = invocation;
   const { policies, issuers, profiles } = deployment;
   const { defaultTtlMs, creates, maxMachines } = config;
-  return {
+  const signed = (evidence: Evidence | null) =>
+    invocation.openStore({ signature: { word: evidence && wordOf(evidence), requestId } });
+  const scope: Scope = {
     ...invocation.openProvider(config, false),
-    store: invocation.openStore(),
+    store: signed(null),
+    onWordOf: ({ evidence }) => ({ ...scope, store: signed(evidence) }),
     reads: invocation.openStore({ readOnly: true }),
     rules: { ...rulesOf(config), defaultTtlMs, creates, maxMachines, profiles },
-    requestId,
     auth: {
       adminToken: config.adminToken,
       authEpoch: config.authEpoch,
@@ -124,6 +127,7 @@ function openRequest(invocation: Invocation, { config, deployment, keys }: Known
     log: runtime.log,
     sweep: (order) => runSweep(runtime, openSweep(invocation, config, runtime.now()), order),
   };
+  return scope;
 }
 
 /** Opens what a sweep works with; `now` is the time that its rules go by. */

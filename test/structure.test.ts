@@ -134,6 +134,7 @@ describe("the shape of src/", () => {
     expect(http.filter(({ text }) => /(?<!no-)\bstore\b/.test(codeOf(text))).map(({ path }) => path)).toEqual([]);
     const calls = http.flatMap(({ text }) => [...text.matchAll(/\breads\.(\w+\.\w+)/g)].map(([, call]) => call ?? ""));
     expect([...new Set(calls)].toSorted((a, b) => a.localeCompare(b))).toEqual([
+      "events.list",
       "machines.list",
       "resources.list",
       "resources.users",

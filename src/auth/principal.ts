@@ -2,6 +2,7 @@
  * Who is calling: a value that is made once a request, and that nothing after it looks behind. What a caller may do is its policy's
  * to say, and what it has is its owner's.
  */
+import type { Word } from "../machine/event.ts";
 import type { Policy } from "./policy.ts";
 
 /** A verified caller. */
@@ -23,6 +24,10 @@ export type Evidence =
   | { readonly by: "token"; readonly id: string; readonly note: string }
   /** The claims that count, as text. */
   | { readonly by: "oidc"; readonly issuer: string; readonly claims: Readonly<Record<string, string>> };
+
+/** What an event keeps of it: of a token its id alone, for the note is the admin's and can be looked up. */
+export const wordOf = (evidence: Evidence): Word =>
+  evidence.by === "token" ? { by: "token", id: evidence.id } : evidence;
 
 /** Why a caller was not let in, in words that it can act on. */
 export interface AuthRefusal {

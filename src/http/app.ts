@@ -10,6 +10,7 @@ import { inBackground } from "./edge/background.ts";
 import { limitBody, readJson } from "./edge/body.ts";
 import { brakeAddress, paceAccount } from "./edge/brakes.ts";
 import { catalogueRoutes } from "./catalogue.ts";
+import { eventRoutes } from "./events.ts";
 import { healthRoute } from "./health.ts";
 import { holdRoutes } from "./holds.ts";
 import { attachRoutes } from "./machines/attach-to-network.ts";
@@ -47,6 +48,7 @@ export function createApp(host: Host): Api {
   attachRoutes(app);
   tearDownRoute(app);
   catalogueRoutes(app);
+  eventRoutes(app);
   sweepRoutes(app);
   holdRoutes(app);
   tokenRoutes(app);
@@ -123,6 +125,7 @@ const authenticate = createMiddleware<AppEnv>(async (c, next) => {
   const caller = await identify(token, scope, scope.auth);
   if (!caller.ok) throw notLetIn(caller.refusal);
   c.set("principal", caller.principal);
+  c.set("scope", scope.onWordOf(caller.principal));
   if (caller.noteUse !== undefined) inBackground(c, caller.noteUse());
   await next();
 });

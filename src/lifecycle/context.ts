@@ -37,7 +37,6 @@ export interface LendingRules extends Rules, Ordering {
 
 /** What the use cases of a request work with. */
 export interface RequestContext extends Context {
-  readonly requestId: string;
   readonly rules: LendingRules;
   /** Lets that many milliseconds pass. */
   readonly sleep: (milliseconds: number) => Promise<void>;

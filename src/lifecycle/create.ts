@@ -136,11 +136,11 @@ async function rowOf(context: RequestContext, plan: Sited, now: number): Promise
 
 /** Writes down the row and makes its machine; null where none may be written by now. */
 function begin(context: RequestContext, row: NewMachine, plan: Sited): Promise<Outcome<Created> | null> {
-  const { store, requestId } = context;
+  const { store } = context;
   const claim = claimAt(row.requestedAt, false, plan.tokenId);
   const [until = row.requestedAt] = claim.untils;
   return tryingMachine(context, row.uid, claim, async () =>
-    (await store.machines.insert(row, until, requestId, plan)) ? attempt(context, row, plan, claim) : null,
+    (await store.machines.insert(row, until, plan)) ? attempt(context, row, plan, claim) : null,
   );
 }
 

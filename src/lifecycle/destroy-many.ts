@@ -38,7 +38,7 @@ export async function destroyMany(
     const { rows } = await machines.list({ ...meant, statuses: [], page: 1, perPage: NAMED });
     return done({ rows, work: Promise.resolve() });
   }
-  const marked = await endings.requestDestroyAll(meant, context.now(), context.requestId, NAMED);
+  const marked = await endings.requestDestroyAll(meant, context.now(), NAMED);
   await endings.forbidReturns(meant, context.now());
   return done({ rows: marked, work: destroyInTurn(context, marked.slice(0, DONE_AT_ONCE)) });
 }

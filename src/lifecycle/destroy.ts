@@ -19,7 +19,7 @@ export async function destroyMachine(context: RequestContext, row: MachineRow): 
   // Its word stands, and the sweep goes by it: over the rate there is nothing to write down once more.
   const isAsked = isLive(row) && row.destroyRequestedAt !== null;
   if (isAsked && !(await context.withinRate()).ok) return done(row);
-  const marked = await store.endings.requestDestroy(row.uid, now(), context.requestId);
+  const marked = await store.endings.requestDestroy(row.uid, now());
   if (marked === null) {
     await store.endings.forbidReturn(row.uid, now());
     return current(row);

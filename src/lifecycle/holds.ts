@@ -10,10 +10,11 @@ const RELEASED_MS = 45 * 60_000;
 /** Lets sweeps go on with what they hold back. Answers until when, unix milliseconds; null = for good. */
 export async function releaseHold({ store, now, credential }: Context, hold: Hold): Promise<number | null> {
   if (hold === "credential") {
-    await store.inventory.adoptCredentialForAll(await credential());
+    await store.inventory.adoptCredentialForAll(await credential(), now());
     return null;
   }
   const until = now() + RELEASED_MS;
-  await (hold === "blast_cap" ? store.settings.releaseBlastCap(until) : store.settings.releaseInventory(until));
+  const { settings } = store;
+  await (hold === "blast_cap" ? settings.releaseBlastCap(until, now()) : settings.releaseInventory(until, now()));
   return until;
 }

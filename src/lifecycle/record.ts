@@ -48,7 +48,7 @@ export async function record(
   if (recorded) return done({ row: recorded, ...story });
   const current = await store.machines.byUid(row.uid);
   if (current === null) {
-    if (!(await store.machines.insert(row, now(), null))) return refused(RELEASING);
+    if (!(await store.machines.insert(row, now()))) return refused(RELEASING);
     const [again] = await store.machines.observe([{ uid: row.uid, machine }], now());
     if (again) return done({ row: again, ...story });
   }
@@ -107,7 +107,7 @@ export async function heldByOurs(
   }
   const maxUntil = promisedMax(labels, created, rules);
   const expiresAt = Math.min(labelTime(labels, LABEL.expires) ?? maxUntil, maxUntil);
-  const adopted = await store.machines.adopt(row.uid, {
+  const found = {
     uid,
     account: accountIn(labels) ?? accountOf(row.owner),
     requestedAt: created,
@@ -115,7 +115,8 @@ export async function heldByOurs(
     maxUntil,
     credential: row.credential,
     hasIpv4: existing.publicIpv4 !== "",
-  });
+  };
+  const adopted = await store.machines.adopt(row.uid, found, now());
   // Somebody else has given it a row by now.
   if (adopted === null) await fail();
   const [recorded] = adopted ? await store.machines.observe([{ uid, machine: existing }], now()) : [];

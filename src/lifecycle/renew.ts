@@ -28,7 +28,7 @@ export async function renewMachine(
   const until = now + life.value;
   const most = mostUntil(policy, row);
   if (until > most) return refused(beyond(policy, row, { now, until, most }));
-  const renewed = await context.store.leases.renew(row.uid, now, until, context.requestId);
+  const renewed = await context.store.leases.renew(row.uid, now, until);
   if (renewed) {
     const isPaced = (await context.withinRate()).ok;
     if (isPaced && (await tellLabel(context, renewed)) === "stranger") return refused(IDENTITY_MISMATCH);
@@ -98,7 +98,7 @@ export async function keepOnFailure(
   const isPaced = (await context.withinRate()).ok;
   const moveMs = until - row.expiresAt;
   if (livesOn(row, now) && moveMs >= 0 && moveMs < (isPaced ? 1 : LEAST_MOVE_MS)) return row;
-  const kept = await context.store.leases.keep(row.uid, now, until, context.requestId);
+  const kept = await context.store.leases.keep(row.uid, now, until);
   // Over the rate its label is left to the sweep: whoever is done with a machine is never refused.
   if (kept && isPaced) await tellLabel(context, kept);
   return kept;

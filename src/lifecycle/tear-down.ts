@@ -22,13 +22,13 @@ export async function tearDown(
   { owner }: Pick<Principal, "owner">,
   dryRun: boolean,
 ): Promise<TearDown> {
-  const { store, now, requestId } = context;
+  const { store, now } = context;
   const meant = { owner, labels: [] };
   if (dryRun) {
     const { rows } = await store.machines.list({ ...meant, statuses: [], page: 1, perPage: NAMED });
     return { machines: rows, resources: await store.resources.ofOwner(owner, NAMED), work: Promise.resolve() };
   }
-  const machines = await store.endings.requestDestroyAll(meant, now(), requestId, NAMED);
+  const machines = await store.endings.requestDestroyAll(meant, now(), NAMED);
   await store.endings.forbidReturns(meant, now());
   const resources = await store.resources.requestDeleteAll(owner, now(), NAMED);
   return { machines, resources, work: begin(context, machines, resources) };

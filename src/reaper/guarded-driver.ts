@@ -3,14 +3,18 @@ import { destroyIfDue } from "../lifecycle/destroy.ts";
 import { creationTime } from "../machine/age.ts";
 import { decide } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
+import type { Reason } from "../machine/reason.ts";
 import { present } from "../machine/sighting.ts";
 import { concernsAll, type PhaseContext } from "./context.ts";
 import { BATCH } from "./look.ts";
 import type { StopReason } from "./pace.ts";
 import { Withheld } from "./reap-older-than.ts";
-import type { Item, SweepReason } from "./report.ts";
+import { namesOf, type Item, type SweepReason } from "./report.ts";
 
-/** To read the machine again and destroy it; to find its row, close it and tell; and what reap writes at its end. */
+/**
+ * To read the machine again and destroy it; to find its row, close it and tell; and what reap writes at its end. The event of one without
+ * a row takes the place of its closing.
+ */
 const COST = { fetches: 3, statements: 4 + 2 };
 
 /** What is known of a machine that was listed, so that one that stays costs no call. */
@@ -30,7 +34,7 @@ export interface GuardedDriver extends Driver {
   know(machines: readonly Machine[]): Promise<readonly Machine[]>;
   readonly known: ReadonlyMap<string, Known>;
   /** Those that the provider agreed to delete, and why; that they are gone is to be proven. */
-  readonly accepted: ReadonlyMap<string, SweepReason>;
+  readonly accepted: ReadonlyMap<string, Reason>;
   /** Why it destroyed no more; null while it did. */
   readonly stopped: StopReason | null;
 }
@@ -42,7 +46,7 @@ export interface GuardedDriver extends Driver {
 export function guard(context: PhaseContext): GuardedDriver {
   const { driver, store, pace, rules } = context;
   const known = new Map<string, Known>();
-  const accepted = new Map<string, SweepReason>();
+  const accepted = new Map<string, Reason>();
   let stopped: StopReason | null = null;
 
   async function know(machines: readonly Machine[]): Promise<readonly Machine[]> {
@@ -61,7 +65,8 @@ export function guard(context: PhaseContext): GuardedDriver {
   }
 
   function tell(providerId: string, row: MachineRow | null, outcome: Item["outcome"], reason: SweepReason): void {
-    context.items.push({ uid: row?.uid ?? null, providerId, outcome, reason, detail: null });
+    const { machine } = known.get(providerId) ?? {};
+    context.items.push({ ...namesOf(row, machine?.labels), providerId, outcome, reason, detail: null });
   }
 
   function keep(providerId: string, row: MachineRow | null, isAlert: boolean, reason: SweepReason): never {

@@ -14,7 +14,8 @@ import type { OrphanMachine } from "../store/machine-orphans.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
 import { isProvenGone } from "./look.ts";
 import { countFailure } from "./missing-rows.ts";
-import type { Item, SweepReason } from "./report.ts";
+import { tellUnrecorded } from "./unrecorded.ts";
+import { itemOf, namesOf, type Item, type SweepReason } from "./report.ts";
 
 /** What has not changed is written down all the same, so often that rows say when it was last seen, and no oftener. */
 const OBSERVE_MS = 3_600_000;
@@ -32,7 +33,7 @@ export async function readInventoryPage(context: PhaseContext, pass: InventoryPa
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
     if (concernsAll(error) || pass.page === null || countFailure(pass) === "retry") throw error;
-    context.items.push({ uid: null, providerId: null, outcome: "error", ...failureOf(error) });
+    context.items.push({ ...namesOf(null), providerId: null, outcome: "error", ...failureOf(error) });
     pass.page -= 1;
     return pass.page < 1 ? "done" : "more";
   }
@@ -45,7 +46,7 @@ export async function readInventoryPage(context: PhaseContext, pass: InventoryPa
   if (!page.isWhole || isRepeated) {
     pass.isFlawed = true;
     const detail = isRepeated ? `page ${page.number} shows the machines of the page behind it` : null;
-    context.items.push({ uid: null, providerId: null, outcome: "alert", reason: "unreadable", detail });
+    context.items.push({ ...namesOf(null), providerId: null, outcome: "alert", reason: "unreadable", detail });
   }
   const ours = page.machines.filter(({ hasLabels }) => hasLabels);
   const rows = await context.store.machines.ofMachines(ours);
@@ -124,7 +125,13 @@ async function settleOthers(context: PhaseContext, others: readonly Other[]): Pr
   let isDone = true;
   for (const { machine, row } of others) {
     const tell: Tell = (outcome, reason, detail = null) =>
-      void context.items.push({ uid: row?.uid ?? null, providerId: machine.providerId, outcome, reason, detail });
+      void context.items.push({
+        ...namesOf(row, machine.labels),
+        providerId: machine.providerId,
+        outcome,
+        reason,
+        detail,
+      });
     const { act, reason, alert } = decide(row, present(machine, true), now, context.rules);
     if (act === "adopt") orphans.push(orphanOf(machine, row, { ...context, credential, now }));
     if (alert) tell("alert", reason);
@@ -150,15 +157,15 @@ async function adopt({ store, memory, now, items }: PhaseContext, orphans: reado
   );
   const others = orphans.filter(({ labelUid }) => labelUid === null || !revived.has(labelUid));
   const adopted = await store.inventory.adoptOrphans(others, now());
-  for (const { uid: own, labelUid, machine } of orphans) {
+  for (const { uid: own, labelUid, machine, owner, name } of orphans) {
     const uid = labelUid !== null && revived.has(labelUid) ? labelUid : own;
     if (uid === own && !adopted.has(own)) continue;
-    const { providerId } = machine;
-    items.push({ uid, providerId, outcome: "settled", reason: "adopted", detail: null });
+    const row = { uid, owner, name, providerId: machine.providerId };
+    items.push(itemOf(row, "settled", "adopted"));
     if (uid !== own) continue;
     // With rows in this database, what was created since its first sweep should have had one: who else creates here?
     if (hadRows && (machine.createdAt ?? 0) > memory.firstSweepAt)
-      items.push({ uid, providerId, outcome: "alert", reason: "installation_shared", detail: null });
+      items.push(itemOf(row, "alert", "installation_shared"));
   }
 }
 
@@ -170,6 +177,8 @@ async function destroyLate(context: PhaseContext, { machine, row }: Other, reaso
     const verdict = await destroyIfDue(context, current, present(live), context.now());
     const isProven = verdict.isProven || (verdict.act === "destroy" && (await isProvenGone(context, live.providerId)));
     tell(outcomeOf({ ...verdict, isProven }), verdict.reason);
+    if (verdict.act === "destroy" && isProven)
+      await tellUnrecorded(context, [{ machine: live, row: current, reason: verdict.reason }]);
   } catch (error) {
     if (concernsAll(error)) throw error;
     const failure = failureOf(error);

@@ -10,6 +10,7 @@ import type { InventoryPass, Progress, SweepMemory } from "../store/lock.ts";
 import type { PhaseContext } from "./context.ts";
 import { readInventoryPage } from "./inventory-page.ts";
 import { isTooMany, lookForMissing } from "./missing-rows.ts";
+import { namesOf } from "./report.ts";
 
 /** How often a pass begins. */
 export const PASS_EVERY_MS = 15 * 60_000;
@@ -82,7 +83,7 @@ async function conclude({ store, memory, items, now }: PhaseContext, pass: Inven
   const isUntrusted = isTooMany(pass) && !(await isReleased());
   if (isUntrusted) {
     await store.inventory.forgetMissing(pass.startedAt);
-    items.push({ uid: null, providerId: null, outcome: "alert", reason: "inventory_untrusted", detail: null });
+    items.push({ ...namesOf(null), providerId: null, outcome: "alert", reason: "inventory_untrusted", detail: null });
   }
   const doubts = { inventory_untrusted: isUntrusted, other_credential: pass.foreign > 0 };
   const { startedAt: lastAt, isFlawed } = pass;

@@ -6,7 +6,7 @@ import { absent, machineIn, type Sighting } from "../machine/sighting.ts";
 import type { InventoryPass, Progress } from "../store/lock.ts";
 import { concernsAll, failureOf, type PhaseContext } from "./context.ts";
 import { BATCH, listByUid, lookById } from "./look.ts";
-import { itemOf } from "./report.ts";
+import { itemOf, namesOf } from "./report.ts";
 
 const LEAST = 3;
 const SHARE = 0.2;
@@ -46,7 +46,7 @@ export async function lookForMissing(context: PhaseContext, pass: InventoryPass)
   const after = rows.at(-1)?.uid ?? pass.after;
   const progress = rows.length < BATCH ? "done" : "more";
   if (listed.failure !== null) {
-    context.items.push({ uid: null, providerId: null, outcome: "error", ...listed.failure });
+    context.items.push({ ...namesOf(null), providerId: null, outcome: "error", ...listed.failure });
     if (countFailure(pass) === "retry") return "stop";
     pass.after = after;
     return progress;

@@ -16,7 +16,7 @@ import {
 import type { Rules } from "../machine/rules.ts";
 import type { OrphanResource } from "../store/resource-orphans.ts";
 import type { PhaseContext } from "./context.ts";
-import type { SweepReason } from "./report.ts";
+import { namesOf, type SweepReason } from "./report.ts";
 
 const EVERY_MS = 3_600_000;
 /** A kind costs a few pages and the rows of them; each orphan is one more statement. */
@@ -45,7 +45,7 @@ export async function lookForOrphans(context: PhaseContext): Promise<string | nu
         if (error.code === "unexpected" && maxPages < PLENTY) {
           items.push({
             kind,
-            uid: null,
+            ...namesOf(null),
             providerId: null,
             outcome: "remaining",
             reason: "budget",
@@ -81,7 +81,15 @@ async function markOrphans(context: PhaseContext, kind: ResourceKind, maxPages: 
     const reason = await markOrphan(context, kind, one, ofUid);
     const outcome = reason === "unreadable" ? "alert" : "kept";
     if (reason !== null)
-      items.push({ kind, uid: isUid(uid) ? uid : null, providerId: one.id, outcome, reason, detail: null });
+      items.push({
+        kind,
+        ...namesOf(null, one.labels),
+        uid: isUid(uid) ? uid : null,
+        providerId: one.id,
+        outcome,
+        reason,
+        detail: null,
+      });
   }
   return true;
 }

@@ -6,7 +6,7 @@ import { ourSelector, selectorOf } from "../machine/ownership.ts";
 import type { Rules } from "../machine/rules.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
 import { isProvenGone } from "./look.ts";
-import type { Item, SweepReason } from "./report.ts";
+import { namesOf, type Item, type SweepReason } from "./report.ts";
 
 /** Nothing younger can be overdue by its label. */
 const YOUNGEST_MS = 3_600_000;
@@ -30,7 +30,7 @@ export async function reapBlind({
     if (decideBlind(machine, at, rules).act !== "destroy") continue;
     const { providerId } = machine;
     const tell = (outcome: Item["outcome"], reason: SweepReason, detail: string | null = null) =>
-      items.push({ uid: null, providerId, outcome, reason, detail });
+      items.push({ ...namesOf(null, machine.labels), providerId, outcome, reason, detail });
     const stop = await pace.stop({ fetches: 3, statements: 0 });
     if (stop !== null) {
       tell("remaining", stop);

@@ -6,8 +6,9 @@ import { ourSelector } from "../machine/ownership.ts";
 import { failureOf, needsSomebody, type PhaseContext } from "./context.ts";
 import { guard } from "./guarded-driver.ts";
 import { isProvenGone } from "./look.ts";
+import { tellUnrecorded, type Gone } from "./unrecorded.ts";
 import { reapOlderThan, type Reaped } from "./reap-older-than.ts";
-import type { Item, SweepReason } from "./report.ts";
+import { namesOf, type Item, type SweepReason } from "./report.ts";
 
 /**
  * Destroys every machine of ours that is older than `MAX_AGE` and was promised no longer life, whether or not D1 knows of
@@ -38,8 +39,10 @@ export async function reap(context: PhaseContext): Promise<string | null> {
   }
 
   const knownOf = (providerId: string) => driver.known.get(providerId);
-  const tell = (providerId: string, outcome: Item["outcome"], reason: SweepReason, detail: string | null = null) =>
-    items.push({ uid: knownOf(providerId)?.row?.uid ?? null, providerId, outcome, reason, detail });
+  function tell(providerId: string, outcome: Item["outcome"], reason: SweepReason, detail: string | null = null): void {
+    const { row = null, machine } = knownOf(providerId) ?? {};
+    items.push({ ...namesOf(row, machine?.labels), providerId, outcome, reason, detail });
+  }
   const failed = reaped.errors.map(({ providerId, error }) => {
     const { reason, detail } = failureOf(error);
     const attempts = (knownOf(providerId)?.attempts ?? 0) + 1;
@@ -47,9 +50,13 @@ export async function reap(context: PhaseContext): Promise<string | null> {
     return { providerId, error: detail, attempts, nextTryAt: now + backOffMs(attempts) };
   });
   const agreed: FailedReap[] = [];
+  const proven: Gone[] = [];
   for (const [providerId, reason] of driver.accepted) {
-    if (await isProven(context, providerId)) tell(providerId, "destroyed", reason);
-    else {
+    const { machine, row } = knownOf(providerId) ?? {};
+    if (await isProven(context, providerId)) {
+      tell(providerId, "destroyed", reason);
+      if (machine !== undefined && row !== undefined) proven.push({ machine, row, reason });
+    } else {
       // It is to go by itself, and is left alone for a while; what is there all the same did not do what was agreed to.
       const attempts = (knownOf(providerId)?.attempts ?? 0) + 1;
       if (attempts <= PATIENCE) tell(providerId, "accepted", reason);
@@ -62,6 +69,7 @@ export async function reap(context: PhaseContext): Promise<string | null> {
   const hasFailed = (providerId: string) => (knownOf(providerId)?.attempts ?? 0) > 0;
   const isOpen = (providerId: string) => agreed.some((one) => one.providerId === providerId);
   const gone = reaped.destroyed.filter((providerId) => hasFailed(providerId) && !isOpen(providerId));
+  await tellUnrecorded(context, proven);
   await store.reapFailures.record([...failed, ...agreed], gone);
   return failure ?? pace.refusal;
 }

@@ -1,5 +1,6 @@
 import type { DriverErrorCode } from "../driver/driver.ts";
-import type { MachineRow } from "../machine/machine.ts";
+import { LABEL } from "../machine/labels.ts";
+import type { Machine, MachineRow } from "../machine/machine.ts";
 import { idOf } from "../machine/name.ts";
 import type { Reason, ResourceReason } from "../machine/reason.ts";
 import { resourceId, type ResourceKind } from "../machine/resource.ts";
@@ -37,6 +38,9 @@ export interface Item {
   readonly kind?: ResourceKind;
   /** Null where the machine has no row, or nobody asked. */
   readonly uid: string | null;
+  /** Whose it is and what its owner calls it, where anybody knows. */
+  readonly owner: string | null;
+  readonly name: string | null;
   readonly providerId: string | null;
   /**
    * `accepted`: the provider agreed to delete it. `destroyed`: that is proven. `kept`: not due after all. `alert`: somebody has to act. `error`: will be
@@ -49,13 +53,21 @@ export interface Item {
   readonly detail: string | null;
 }
 
+type Named = Pick<MachineRow, "uid" | "owner" | "name">;
+
+/** By what an item names its machine: by its row; where it has none, by what its labels tell. */
+export const namesOf = (row: Named | null, labels: Machine["labels"] = {}): Pick<Item, keyof Named> =>
+  row === null
+    ? { uid: null, owner: labels[LABEL.owner] ?? null, name: labels[LABEL.name] ?? null }
+    : { uid: row.uid, owner: row.owner, name: row.name };
+
 /** What became of a row's machine. */
 export const itemOf = (
-  { uid, providerId }: Pick<MachineRow, "uid" | "providerId">,
+  row: Named & Pick<MachineRow, "providerId">,
   outcome: Item["outcome"],
   reason: SweepReason,
   detail: string | null = null,
-): Item => ({ uid, providerId, outcome, reason, detail });
+): Item => ({ ...namesOf(row), providerId: row.providerId, outcome, reason, detail });
 
 export interface PhaseReport {
   readonly phase: "expire" | "reap" | "settle" | "reconcile" | "orphans";
@@ -100,6 +112,15 @@ function idIn({ uid, kind }: Item): string | null {
   return kind === undefined ? idOf(uid) : resourceId(kind, uid);
 }
 
+const itemJson = (item: Item) => ({
+  id: idIn(item),
+  owner: item.owner,
+  name: item.name,
+  provider_id: item.providerId,
+  reason: item.reason,
+  detail: item.detail,
+});
+
 /** A report in the words of the API. */
 export function reportJson(report: SweepReport) {
   const time = (at: number) => new Date(at).toISOString();
@@ -115,7 +136,7 @@ export function reportJson(report: SweepReport) {
         items
           .filter((item) => item.outcome === outcome)
           .slice(0, MOST_NAMED)
-          .map((item) => ({ id: idIn(item), provider_id: item.providerId, reason: item.reason, detail: item.detail }));
+          .map(itemJson);
       return {
         phase,
         counts: Object.fromEntries(
@@ -146,6 +167,8 @@ export function logLines(report: SweepReport) {
         event: "alert" as const,
         phase,
         [item.kind ?? "machine"]: idIn(item),
+        owner: item.owner,
+        name: item.name,
         provider_id: item.providerId,
         reason: item.reason,
         detail: item.detail,

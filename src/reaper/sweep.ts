@@ -45,7 +45,7 @@ export async function sweep(context: SweepContext, order: SweepOrder): Promise<S
   const holdLock = holding((until) => locks.renew(fence, until), wallNow, startedAt);
   const report = await runPhases(context, order, startedAt, {
     ...context,
-    store: openStore({ fence }),
+    store: openStore({ fence, signature: { word: { by: "sweep", id: fence }, requestId: null } }),
     memory,
     holdLock,
   });
@@ -53,7 +53,7 @@ export async function sweep(context: SweepContext, order: SweepOrder): Promise<S
   const outcome = reportOutcome(report.phases);
   const isToKeep = hasNews(report) || report.finishedAt - lastReportAt >= REPORT_EVERY_MS;
   const kept = await closing(async () =>
-    isToKeep ? sweeps.insert({ ...report, outcome, report: reportJson(report) }) : null,
+    isToKeep ? sweeps.insert({ ...report, id: fence, outcome, report: reportJson(report) }) : null,
   );
   const released = await closing(async () =>
     locks.release(fence, {

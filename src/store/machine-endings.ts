@@ -3,7 +3,7 @@ import type { Attachments, Machine, MachineRow } from "../machine/machine.ts";
 import type { RowReason } from "../machine/reason.ts";
 import { ENDED_FOR_ABSENCE, LIVE_MACHINE } from "./conditions.ts";
 import { sql, type Statement } from "./db.ts";
-import { eventsOfEndings } from "./events.ts";
+import { eventsMeant, eventsOfEndings } from "./events.ts";
 import { whereOf, type MeantMachines } from "./machine-filter.ts";
 import { machineRow } from "./machine-row.ts";
 import { parseFirst, parseRows } from "./rows.ts";
@@ -41,7 +41,7 @@ export function createMachineEndings(db: Db) {
     if (ended.length === 0) return;
     const endings = JSON.stringify(ended);
     await db.batch([
-      eventsOfEndings(endings, now, guard),
+      eventsOfEndings(db, endings, now, guard),
       change(
         {
           head: `UPDATE machines SET phase = ending.value ->> 'phase', destroyed_at = ?2, next_try_at = NULL,
@@ -61,16 +61,12 @@ export function createMachineEndings(db: Db) {
   const as = (phase: ClosedRow["phase"], ended: readonly Ending[]) => ended.map((one) => ({ ...one, phase }));
 
   /** Marks the live rows that a condition means, and tells of each that was not marked before; `tail` ends the UPDATE. */
-  const marks = ({ text, params }: Statement, now: number, requestId: string, tail = ""): readonly Change[] => [
-    change(
-      {
-        head: `INSERT INTO events (at, uid, owner, event, request_id)
-          SELECT ?, uid, owner, 'destroy_requested', ? FROM machines`,
-        where: `${text} AND ${LIVE_MACHINE} AND destroy_requested_at IS NULL`,
-      },
+  const marks = ({ text, params }: Statement, now: number, tail = ""): readonly Change[] => [
+    eventsMeant(
+      db,
+      "destroy_requested",
       now,
-      requestId,
-      ...params,
+      sql(`${text} AND ${LIVE_MACHINE} AND destroy_requested_at IS NULL`, ...params),
     ),
     change(
       {
@@ -105,8 +101,8 @@ export function createMachineEndings(db: Db) {
      * The owner's word that this uid shall not live: a tombstone from now on, whatever lands later. Guarded by being live.
      * The lease ends with it, so that the sweep takes it up where this request cannot finish.
      */
-    async requestDestroy(uid: string, now: number, requestId: string): Promise<MachineRow | null> {
-      const [, marked] = await db.batch(marks(sql("uid = ?", uid), now, requestId, "RETURNING *"));
+    async requestDestroy(uid: string, now: number): Promise<MachineRow | null> {
+      const [, marked] = await db.batch(marks(sql("uid = ?", uid), now, "RETURNING *"));
       return parseFirst(machineRow, marked ?? []);
     },
 
@@ -114,7 +110,7 @@ export function createMachineEndings(db: Db) {
      * The same of all that are meant, however many. Nothing is written where it stands already and nothing backs off. Answers those that
      * it holds of, the oldest `most`.
      */
-    async requestDestroyAll(meant: MeantMachines, now: number, requestId: string, most: number): Promise<MachineRow[]> {
+    async requestDestroyAll(meant: MeantMachines, now: number, most: number): Promise<MachineRow[]> {
       const live = whereOf({ ...meant, statuses: [] });
       const open = { ...live, text: `${live.text} AND (destroy_requested_at IS NULL OR next_try_at IS NOT NULL)` };
       const going = query(
@@ -122,7 +118,7 @@ export function createMachineEndings(db: Db) {
         ...live.params,
         most,
       );
-      const [, , rows] = await db.batch([...marks(open, now, requestId), going]);
+      const [, , rows] = await db.batch([...marks(open, now), going]);
       return parseRows(machineRow, rows ?? []);
     },
 

@@ -1,4 +1,5 @@
 import type { Status } from "../machine/machine.ts";
+import type { RowReason } from "../machine/reason.ts";
 import type { SelectorTerm } from "../machine/selector.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
 import type { Param, Statement } from "./db.ts";
@@ -15,13 +16,27 @@ export interface MeantMachines {
 export interface MachineFilter extends MeantMachines {
   /** Empty = the live ones. */
   readonly statuses: readonly Status[];
+  /** Only those that have ended since then; unix milliseconds. */
+  readonly endedSince?: number | undefined;
+  /** Only those that ended for that. */
+  readonly reason?: RowReason | undefined;
   /** From 1. */
   readonly page: number;
   readonly perPage: number;
 }
 
+/** Whether a filter means nothing but what has ended. */
+export const isOfEnded = ({ statuses }: Pick<MachineFilter, "statuses">): boolean =>
+  statuses.length > 0 && statuses.every((status) => status === "destroyed");
+
 /** The condition that a filter means, and what it binds. Lists go as JSON: D1 binds a hundred parameters at most. */
-export function whereOf({ owner, statuses, labels }: MeantMachines & Pick<MachineFilter, "statuses">): Statement {
+export function whereOf({
+  owner,
+  statuses,
+  labels,
+  endedSince,
+  reason,
+}: MeantMachines & Pick<MachineFilter, "statuses" | "endedSince" | "reason">): Statement {
   const conditions: string[] = [];
   const params: Param[] = [];
   if (owner !== null) {
@@ -32,6 +47,14 @@ export function whereOf({ owner, statuses, labels }: MeantMachines & Pick<Machin
   else {
     conditions.push("status IN (SELECT value FROM json_each(?))");
     params.push(JSON.stringify(statuses));
+  }
+  if (endedSince !== undefined) {
+    conditions.push("destroyed_at >= ?");
+    params.push(endedSince);
+  }
+  if (reason !== undefined) {
+    conditions.push("reason = ?");
+    params.push(reason);
   }
   for (const term of labels) {
     const value = "(SELECT value FROM json_each(labels) WHERE key = ?)";

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
+import { eventOfHold } from "./events.ts";
 import { createMachineOrphans } from "./machine-orphans.ts";
 import { machineRow } from "./machine-row.ts";
 import { parseFirst, parseRows } from "./rows.ts";
@@ -76,9 +77,10 @@ export function createMachineInventory(db: Db) {
     },
 
     /** An admin's word that every live row belongs to the credential in use. */
-    async adoptCredentialForAll(to: string): Promise<void> {
+    async adoptCredentialForAll(to: string, now: number): Promise<void> {
       const where = `${LIVE_MACHINE} AND credential <> ?1`;
-      await db.write(change({ head: "UPDATE machines SET credential = ?1", where }, to));
+      const adopted = change({ head: "UPDATE machines SET credential = ?1", where }, to);
+      await db.batch([adopted, eventOfHold(db, "credential", now)]);
     },
   };
 }

@@ -1,6 +1,7 @@
+import type { EventKind } from "../machine/event.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import { LABEL_BEHIND } from "./conditions.ts";
-import { eventIf, type EventName } from "./events.ts";
+import { eventsOf } from "./events.ts";
 import { machineRow } from "./machine-row.ts";
 import { parseFirst, parseRows } from "./rows.ts";
 import { change } from "./statements.ts";
@@ -13,12 +14,11 @@ interface Move {
   readonly uid: string;
   readonly now: number;
   readonly to: number;
-  readonly requestId: string;
 }
 
 /** How leases of `machines` change: each by one guarded UPDATE, so that of a renewal and an end exactly one wins. */
 export function createMachineLeases(db: Db) {
-  async function move({ uid, now, to, requestId }: Move, event: EventName, guard: string): Promise<MachineRow | null> {
+  async function move({ uid, now, to }: Move, kind: EventKind, guard: string): Promise<MachineRow | null> {
     const where = `uid = ?1 AND ${RENEWABLE} AND ?3 <= max_until AND ${guard}`;
     const [rows] = await db.batch([
       change(
@@ -31,19 +31,19 @@ export function createMachineLeases(db: Db) {
         now,
         to,
       ),
-      eventIf({ uid, at: now, event, requestId }, "changes() > 0"),
+      eventsOf(db, kind, { where: "uid = ?1 AND changes() > 0", params: [uid, now] }),
     ]);
     return parseFirst(machineRow, rows ?? []);
   }
 
   return {
     /** Moves a lease's end later. Null where it may not: ended, claimed, past `max_until`, or later already. */
-    renew: (uid: string, now: number, until: number, requestId: string): Promise<MachineRow | null> =>
-      move({ uid, now, to: until, requestId }, "renewed", "?3 > expires_at"),
+    renew: (uid: string, now: number, until: number): Promise<MachineRow | null> =>
+      move({ uid, now, to: until }, "renewed", "?3 > expires_at"),
 
     /** Moves a lease's end, either way: what its owner asked to keep after a failure. Null where it may not. */
-    keep: (uid: string, now: number, until: number, requestId: string): Promise<MachineRow | null> =>
-      move({ uid, now, to: until, requestId }, "kept", "true"),
+    keep: (uid: string, now: number, until: number): Promise<MachineRow | null> =>
+      move({ uid, now, to: until }, "kept", "true"),
 
     /**
      * Moves ends later to what labels promise. Such a row was set back, and what it says of its machine's beginning is an old story.

@@ -1,5 +1,6 @@
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { ratesOf } from "../machine/money.ts";
+import { eventsOf } from "./events.ts";
 import { machineRow, RATE_COLUMNS, rateColumns } from "./machine-row.ts";
 import { parseRows } from "./rows.ts";
 import { change } from "./statements.ts";
@@ -27,15 +28,11 @@ export function createMachineObservations(db: Db) {
       );
       const applies = `phase IN ('requested', 'active') AND (provider_id IS NULL OR provider_id = seen.value ->> 'provider_id')`;
       const [, rows] = await db.batch([
-        change(
-          {
-            head: `INSERT INTO events (at, uid, owner, event) SELECT ?2, uid, owner, 'created'
-              FROM machines JOIN json_each(?1) AS seen ON uid = seen.value ->> 'uid'`,
-            where: `provider_id IS NULL AND ${applies}`,
-          },
-          seen,
-          now,
-        ),
+        eventsOf(db, "created", {
+          joined: "JOIN json_each(?1) AS seen ON uid = seen.value ->> 'uid'",
+          where: `provider_id IS NULL AND ${applies}`,
+          params: [seen, now],
+        }),
         change(
           {
             head: `UPDATE machines SET phase = 'active', next_try_at = NULL, last_error = NULL, attempts = 0, observed_at = ?2,

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { ratesOf } from "../machine/money.ts";
 import { ENDED_FOR_ABSENCE, LIVE_MACHINE } from "./conditions.ts";
+import { eventsOf } from "./events.ts";
 import { RATE_COLUMNS, rateColumns } from "./machine-row.ts";
 import { parseRows } from "./rows.ts";
 import { change, query } from "./statements.ts";
@@ -58,17 +59,13 @@ export function createMachineOrphans(db: Db) {
         columns,
         now,
       );
-      const told = change(
-        {
-          head: `INSERT INTO events (at, uid, owner, event) SELECT ?2, machines.uid, machines.owner, 'adopted'
-            FROM machines JOIN json_each(?1) AS found`,
-          where: `machines.uid = found.value ->> 'label_uid' AND machines.provider_id = found.value ->> 'provider_id'
-            AND machines.phase = 'active' AND machines.observed_at = ?2
-            AND NOT EXISTS (SELECT 1 FROM events WHERE events.uid = machines.uid AND event = 'adopted' AND at = ?2)`,
-        },
-        columns,
-        now,
-      );
+      const told = eventsOf(db, "adopted", {
+        joined: "JOIN json_each(?1) AS found",
+        where: `machines.uid = found.value ->> 'label_uid' AND machines.provider_id = found.value ->> 'provider_id'
+          AND machines.phase = 'active' AND machines.observed_at = ?2
+          AND NOT EXISTS (SELECT 1 FROM events WHERE events.uid = machines.uid AND event = 'adopted' AND at = ?2)`,
+        params: [columns, now],
+      });
       const foretold = query(
         `SELECT machines.uid FROM machines JOIN json_each(?1) AS found WHERE ${where} AND ?2`,
         columns,
@@ -100,15 +97,11 @@ export function createMachineOrphans(db: Db) {
         columns,
         now,
       );
-      const told = change(
-        {
-          head: "INSERT INTO events (at, uid, owner, event) SELECT ?2, uid, owner, 'adopted' FROM machines",
-          where: `uid IN (SELECT value ->> 'uid' FROM json_each(?1)) AND observed_at = ?2 AND spec_sha256 = ''
-            AND NOT EXISTS (SELECT 1 FROM events WHERE events.uid = machines.uid AND event = 'adopted')`,
-        },
-        columns,
-        now,
-      );
+      const told = eventsOf(db, "adopted", {
+        where: `uid IN (SELECT value ->> 'uid' FROM json_each(?1)) AND observed_at = ?2 AND spec_sha256 = ''
+          AND NOT EXISTS (SELECT 1 FROM events WHERE events.uid = machines.uid AND event = 'adopted')`,
+        params: [columns, now],
+      });
       const unknown = `SELECT value ->> 'uid' AS uid FROM json_each(?1)
         WHERE value ->> 'uid' NOT IN (SELECT uid FROM machines)` as const;
       const adopted = await db.claim([inserted, told], query(unknown, columns));

@@ -2,7 +2,7 @@ import { uidIn } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
 import { sql } from "./db.ts";
-import { whereOf, type MachineFilter } from "./machine-filter.ts";
+import { isOfEnded, whereOf, type MachineFilter } from "./machine-filter.ts";
 import { machineRow } from "./machine-row.ts";
 import { parseFirst, parseRows, selectPage } from "./rows.ts";
 import { query, type Query } from "./statements.ts";
@@ -51,11 +51,12 @@ export function createMachineReads(db: Db) {
       );
     },
 
-    /** One page of the machines that match, oldest first, and how many match in all. */
+    /** One page of the machines that match, and how many match in all: oldest first, and of ended ones the last that ended. */
     list(filter: MachineFilter): Promise<{ rows: MachineRow[]; total: number }> {
       const { text, params } = whereOf(filter);
       const from = sql(`machines WHERE ${text}`, ...params);
-      return selectPage(db, machineRow, { from, order: "requested_at, uid", ...filter });
+      const order = isOfEnded(filter) ? "destroyed_at DESC, uid" : "requested_at, uid";
+      return selectPage(db, machineRow, { from, order, ...filter });
     },
   };
 }

@@ -21,6 +21,14 @@ export const rateColumns = (rates: Rates) => ({
 /** Their names. */
 export const RATE_COLUMNS = ["price_micro_eur", "price_month_micro_eur", "ipv4_micro_eur", "ipv4_month_micro_eur"];
 
+/** Rates as the domain has them, from those columns. */
+export const ratesIn = (row: ReturnType<typeof rateColumns>): Rates => ({
+  priceMicroEur: row.price_micro_eur,
+  priceMonthMicroEur: row.price_month_micro_eur,
+  ipv4MicroEur: row.ipv4_micro_eur,
+  ipv4MonthMicroEur: row.ipv4_month_micro_eur,
+});
+
 /** A row of `machines` as D1 returns it, in the domain's words. */
 export const machineRow: z.ZodType<MachineRow> = z
   .object({
@@ -93,10 +101,7 @@ export const machineRow: z.ZodType<MachineRow> = z
     publicIpv4: row.public_ipv4,
     publicIpv6: row.public_ipv6,
     privateIpv4: row.private_ipv4,
-    priceMicroEur: row.price_micro_eur,
-    priceMonthMicroEur: row.price_month_micro_eur,
-    ipv4MicroEur: row.ipv4_micro_eur,
-    ipv4MonthMicroEur: row.ipv4_month_micro_eur,
+    ...ratesIn(row),
     hasIpv4: row.has_ipv4 === 1,
     requestedAt: row.requested_at,
     triedAt: row.tried_at,

@@ -2,7 +2,7 @@ import type { MachineRow } from "../machine/machine.ts";
 import type { Priced } from "../machine/money.ts";
 import type { Candidate } from "../machine/spec.ts";
 import { LIVE_MACHINE, revoked } from "./conditions.ts";
-import { eventIf } from "./events.ts";
+import { eventsOf } from "./events.ts";
 import { createMachineReads } from "./machine-reads.ts";
 import { createMachineObservations } from "./machine-observations.ts";
 import { BEYOND_COUNT, type CountLimits } from "./machine-limits.ts";
@@ -62,7 +62,6 @@ export function createMachineStore(db: Db) {
     async insert(
       row: NewMachine & Partial<Pick<MachineRow, "attachments">>,
       tryingUntil: number,
-      requestId: string | null,
       { tokenId = null, limits = null }: Conditions = {},
     ): Promise<boolean> {
       const insert = insertInto(
@@ -100,8 +99,8 @@ export function createMachineStore(db: Db) {
           tail: "ON CONFLICT DO NOTHING RETURNING uid",
         },
       );
-      const told = { uid: row.uid, at: row.requestedAt, event: "requested", requestId } as const;
-      const [inserted] = await db.batch([insert, eventIf(told, "changes() > 0")]);
+      const told = { where: "uid = ?1 AND changes() > 0", params: [row.uid, row.requestedAt] };
+      const [inserted] = await db.batch([insert, eventsOf(db, "requested", told)]);
       return (inserted?.length ?? 0) > 0;
     },
 
@@ -140,11 +139,12 @@ export function createMachineStore(db: Db) {
     /**
      * Makes a row of ours the row of a machine that was found at the provider without one: same owner and name, its own uid,
      * account and lease, and with what is charged for it still to be seen. Guarded by `requested`, and by that uid being nobody's.
-     * Answers the row under its new uid, or null.
+     * Answers the row under its new uid, or null; what was told of it before stays under the uid that it had.
      */
     async adopt(
       uid: string,
       found: Pick<MachineRow, "uid" | "account" | "requestedAt" | "expiresAt" | "maxUntil" | "credential" | "hasIpv4">,
+      now: number,
     ): Promise<MachineRow | null> {
       const [rows] = await db.batch([
         change(
@@ -164,6 +164,7 @@ export function createMachineStore(db: Db) {
           found.account,
           Number(found.hasIpv4),
         ),
+        eventsOf(db, "adopted", { where: "uid = ?1 AND changes() > 0", params: [found.uid, now] }),
         change(
           { head: "UPDATE OR IGNORE resource_uses SET machine_uid = ?2", where: "machine_uid = ?1 AND changes() > 0" },
           uid,

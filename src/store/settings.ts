@@ -1,6 +1,7 @@
 import * as z from "zod";
+import { eventOfHold } from "./events.ts";
 import { parseFirst, parseRows } from "./rows.ts";
-import { change, insertInto, query } from "./statements.ts";
+import { change, insertInto, query, type Change } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
 const INSTALLATION = "installation";
@@ -12,10 +13,14 @@ const value = z.object({ value: z.string() });
 
 /** The `settings` table: what this database knows of where it belongs. */
 export function createSettingStore(db: Db) {
-  const set = async (key: string, to: string): Promise<void> => {
-    const tail = "ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-    await db.write(insertInto("settings", { key, value: to }, { tail }));
-  };
+  const set = (key: string, to: number): Change =>
+    insertInto(
+      "settings",
+      { key, value: String(to) },
+      { tail: "ON CONFLICT (key) DO UPDATE SET value = excluded.value" },
+    );
+  const release = async (key: string, until: number, told: Change): Promise<void> =>
+    void (await db.batch([set(key, until), told]));
   return {
     /** The installation that this database served first, or last took over; null if none is known yet. */
     async installation(): Promise<string | null> {
@@ -38,14 +43,17 @@ export function createSettingStore(db: Db) {
       const at = (key: string): number => Number(known.find((row) => row.key === key)?.value ?? 0);
       return { releasedUntil: at(CAP_RELEASED), heldUntil: at(CAP_HELD) };
     },
-    releaseBlastCap: (until: number) => set(CAP_RELEASED, String(until)),
-    holdBlastCap: (until: number) => set(CAP_HELD, String(until)),
+    releaseBlastCap: (until: number, now: number) => release(CAP_RELEASED, until, eventOfHold(db, "blast_cap", now)),
+    async holdBlastCap(until: number): Promise<void> {
+      await db.write(set(CAP_HELD, until));
+    },
 
     /** Until when an admin believes an inventory that lacks more than can be believed; 0 = no longer. Unix milliseconds. */
     async inventoryReleasedUntil(): Promise<number> {
       return Number(parseFirst(value, await db.read(query(SELECT, INVENTORY_RELEASED)))?.value ?? 0);
     },
-    releaseInventory: (until: number) => set(INVENTORY_RELEASED, String(until)),
+    releaseInventory: (until: number, now: number) =>
+      release(INVENTORY_RELEASED, until, eventOfHold(db, "inventory", now)),
 
     /** Moves on to a new installation, once its configuration names the old one. */
     async moveInstallation(from: string, to: string): Promise<void> {

@@ -1,7 +1,8 @@
 import { createCatalogueStore } from "./catalogues.ts";
 import { createCooldownStore } from "./cooldowns.ts";
 import { openSql } from "./db.ts";
-import { openDb } from "./writer.ts";
+import { createEventStore } from "./event-store.ts";
+import { openDb, type Signature } from "./writer.ts";
 import { createLockStore, whileFenced } from "./lock.ts";
 import { createMachineEndings } from "./machine-endings.ts";
 import { createMachineInventory } from "./machine-inventory.ts";
@@ -18,8 +19,8 @@ import { createTokenStore } from "./tokens.ts";
 
 export type Store = ReturnType<typeof openStore>;
 
-/** How a store writes: as asked, or only while that fence holds, or not at all. */
-export type StoreMode = { readonly fence?: number; readonly readOnly?: boolean };
+/** How a store writes: as asked, or only while that fence holds, or not at all; and who signs the events of what it changes. */
+export type StoreMode = { readonly fence?: number; readonly readOnly?: boolean; readonly signature?: Signature };
 
 /**
  * All repositories over one D1 binding. `onStatements` is told how many statements go out. With a fence everything but the lock is
@@ -28,11 +29,11 @@ export type StoreMode = { readonly fence?: number; readonly readOnly?: boolean }
 export function openStore(
   db: D1Database,
   onStatements: (count: number) => void,
-  { fence, readOnly = false }: StoreMode = {},
+  { fence, readOnly = false, signature }: StoreMode = {},
 ) {
   const sql = openSql(db);
   const only = fence === undefined ? undefined : whileFenced(fence);
-  const guarded = openDb(sql, { onStatements, only, readOnly });
+  const guarded = openDb(sql, { onStatements, only, readOnly, signature });
   return {
     /** Rows of machines: how they come to be and are read. */
     machines: createMachineStore(guarded),
@@ -50,6 +51,7 @@ export function openStore(
     resources: createResourceStore(guarded),
     /** It is guarded by the number that each of its calls names. */
     lock: createLockStore(openDb(sql, { onStatements, readOnly })),
+    events: createEventStore(guarded),
     sweeps: createSweepStore(guarded),
     tokens: createTokenStore(guarded),
     tombstones: createTombstoneStore(guarded),

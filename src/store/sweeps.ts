@@ -5,6 +5,8 @@ import { insertInto } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
 export interface SweepRow {
+  /** The number under which it held the lock: what it did is signed with that. */
+  readonly id: number;
   readonly startedBy: "cron" | "admin" | "create";
   readonly dryRun: boolean;
   readonly scheduledAt: number;
@@ -26,6 +28,7 @@ export function createSweepStore(db: Db) {
         insertInto(
           "sweeps",
           {
+            id: row.id,
             started_by: row.startedBy,
             dry_run: Number(row.dryRun),
             scheduled_at: row.scheduledAt,

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { sql } from "./db.ts";
+import { eventOfToken } from "./events.ts";
 import { parseFirst, selectPage } from "./rows.ts";
 import { change, insertInto, query, type Change, type Query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -57,11 +58,15 @@ const KEY_IS_TAKEN = `SELECT 1 FROM tokens
 /** The `tokens` table. A method that changes rows says what it is guarded by; a lost guard changes nothing. */
 export function createTokenStore(db: Db) {
   const first = async (asked: Query): Promise<TokenRow | null> => parseFirst(tokenRow, await db.read(asked));
-  const changed = async (made: Change): Promise<TokenRow | null> => parseFirst(tokenRow, await db.write(made));
+  /** A change of a token that then has a new secret, and the event of it. */
+  async function minted(made: Change, id: string, now: number): Promise<TokenRow | null> {
+    const [rows] = await db.batch([made, eventOfToken(db, "token_minted", { id, at: now }, "changes() > 0")]);
+    return parseFirst(tokenRow, rows ?? []);
+  }
   return {
     /** Null where a token has this idempotency key already. */
     insert: ({ idempotency, ...row }: NewToken): Promise<TokenRow | null> =>
-      changed(
+      minted(
         insertInto(
           "tokens",
           {
@@ -78,6 +83,8 @@ export function createTokenStore(db: Db) {
           },
           { unless: KEY_IS_TAKEN, tail: "RETURNING *" },
         ),
+        row.id,
+        row.createdAt,
       ),
 
     /** The token that was ordered under an idempotency key which still counts. */
@@ -86,7 +93,7 @@ export function createTokenStore(db: Db) {
 
     /** Puts a new secret in the old one's place. Guarded by the token being usable; null where it is not. */
     replaceSecret: (id: string, secretSha256: string, authEpoch: string, now: number): Promise<TokenRow | null> =>
-      changed(
+      minted(
         change(
           { head: "UPDATE tokens SET secret_sha256 = ?4", where: `id = ?1 AND ${USABLE}`, tail: "RETURNING *" },
           id,
@@ -94,6 +101,8 @@ export function createTokenStore(db: Db) {
           now,
           secretSha256,
         ),
+        id,
+        now,
       ),
 
     /** The token of this secret, if it may be used now: not expired, not revoked, of this epoch. */
@@ -111,13 +120,16 @@ export function createTokenStore(db: Db) {
       selectPage(db, tokenRow, { from: sql("tokens"), order: "created_at DESC, id", page, perPage }),
 
     /** Ends a token for good; a second time changes nothing. Null when there is none of this id. */
-    revoke: (id: string, now: number): Promise<TokenRow | null> =>
-      changed(
+    async revoke(id: string, now: number): Promise<TokenRow | null> {
+      const [, rows] = await db.batch([
+        eventOfToken(db, "token_revoked", { id, at: now }, "revoked_at IS NULL"),
         change(
           { head: "UPDATE tokens SET revoked_at = coalesce(revoked_at, ?2)", where: "id = ?1", tail: "RETURNING *" },
           id,
           now,
         ),
-      ),
+      ]);
+      return parseFirst(tokenRow, rows ?? []);
+    },
   };
 }

@@ -1,3 +1,4 @@
+import type { Word } from "../machine/event.ts";
 import type { Sql } from "./db.ts";
 import { statementOf, type Change, type Query } from "./statements.ts";
 
@@ -8,6 +9,8 @@ type Rows = readonly unknown[];
  * not by those who make them.
  */
 export interface Db {
+  /** What every event says of whoever makes the changes. */
+  readonly signature: Signature;
   read(asked: Query): Promise<Rows>;
   /** Makes a change; the rows that it returns. */
   write(made: Change): Promise<Rows>;
@@ -20,6 +23,13 @@ export interface Db {
   claim(changes: readonly Change[], foretold: Query): Promise<Rows>;
 }
 
+/** On whose word changes are made, and by which request; null where nobody knows, or no request does it. */
+export interface Signature {
+  readonly word: Word | null;
+  readonly requestId: string | null;
+}
+const UNSIGNED: Signature = { word: null, requestId: null };
+
 export interface DbMode {
   /** Told how many statements are asked for, because a Worker's plan limits them. */
   readonly onStatements: (count: number) => void;
@@ -27,9 +37,10 @@ export interface DbMode {
   readonly only?: string | undefined;
   /** Changes are counted and left out: they return nothing. */
   readonly readOnly: boolean;
+  readonly signature?: Signature | undefined;
 }
 
-export function openDb(sql: Sql, { onStatements, only, readOnly }: DbMode): Db {
+export function openDb(sql: Sql, { onStatements, only, readOnly, signature = UNSIGNED }: DbMode): Db {
   const isSent = (part: Query | Change) => part.kind === "query" || !readOnly;
   const toStatement = (part: Query | Change) => (part.kind === "query" ? part : statementOf(part, only));
   async function run(part: Query | Change): Promise<Rows> {
@@ -44,6 +55,7 @@ export function openDb(sql: Sql, { onStatements, only, readOnly }: DbMode): Db {
     return parts.map((part) => (isSent(part) ? answers[next++] : null) ?? []);
   }
   return {
+    signature,
     read: run,
     write: run,
     batch,

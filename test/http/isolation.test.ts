@@ -100,6 +100,7 @@ async function stateOf(mayfly: Mayfly, owner = "tok.victim"): Promise<unknown> {
        OR resource_uid IN (SELECT uid FROM resources WHERE owner = ?1) ORDER BY resource_uid, machine_uid`,
     ),
     tombstones: await rows("SELECT * FROM tombstones WHERE owner = ?1"),
+    events: await rows("SELECT * FROM events WHERE owner = ?1 ORDER BY id"),
     tokens: await rows("SELECT id, revoked_at, expires_at FROM tokens WHERE owner = 'tok.victim' AND ?1 = ?1"),
     held: [servers, firewalls, networks, ssh_keys].map((all) => all.filter(isHers)),
   });
@@ -150,6 +151,10 @@ const QUERIES = [
   "?label_selector=team",
   "?label_selector=team&owner=tok.victim",
   "?status=destroyed",
+  "?status=destroyed&since=1d",
+  "?machine=:ref",
+  "?account=tok.victim",
+  "?since=1d&kind=created&kind=destroyed",
   "?outcome=failure",
   "?tombstone=1h",
   "?destroy=true",
@@ -207,7 +212,7 @@ const attacksOn = (route: Route, hers: Hers): fc.Arbitrary<Attack> =>
       query: fc.constantFrom(...QUERIES),
       body: hasBody(route) ? fc.constantFrom(...bodiesAbout(hers)) : fc.constant(undefined),
     })
-    .map(({ ref, query, body }) => ({ path: route.path.replaceAll(/:\w+/g, ref) + query, body }));
+    .map(({ ref, query, body }) => ({ path: (route.path + query).replaceAll(/:\w+/g, ref), body }));
 
 /** Those that do nothing but name what is hers, which chance alone would seldom put together. */
 function plainAttacksOn(route: Route, hers: Hers): Attack[] {

@@ -9,7 +9,7 @@ const rowOfUid = async (uid: string) => (await store.machines.byUid(uid)) ?? exp
 const eventsOf = async () => (await everything())["events"]?.map(({ uid, event, reason }) => [uid, event, reason]);
 const claim = (more: object = {}) =>
   store.endings.claimDestroy([{ uid: "active", reason: "expired", expiresAt: END, ...more }], NOW);
-const renew = (until = END + HOUR) => store.leases.renew("active", NOW, until, "request");
+const renew = (until = END + HOUR) => store.leases.renew("active", NOW, until);
 
 describe("of a renewal and a claim", () => {
   it("the renewal wins that came first", async () => {
@@ -82,7 +82,7 @@ describe("an end", () => {
     for (const next of ["destroyed", "failed", "disowned"] as const) await close(next, "gone");
     await store.endings.fail([{ uid: "active", reason: "gone" }], NOW);
     await claim();
-    expect(await store.endings.requestDestroy("active", NOW, "request")).toBeNull();
+    expect(await store.endings.requestDestroy("active", NOW)).toBeNull();
     expect(await everything()).toEqual(before);
   });
 
@@ -130,7 +130,7 @@ describe("an end", () => {
 
   it("on its owner's word stands, whatever is claimed or decided later", async () => {
     await putMachine();
-    await store.endings.requestDestroy("active", NOW, "request");
+    await store.endings.requestDestroy("active", NOW);
     await claim({ expiresAt: NOW });
     await close("destroyed", "gone");
     expect(await rowOfUid("active")).toMatchObject({ reason: "requested", destroyRequestedAt: NOW, expiresAt: NOW });

@@ -33,6 +33,7 @@ const TOKEN = {
   expiresAt: END,
 };
 const SWEEP = {
+  id: FENCE,
   startedBy: "cron",
   dryRun: false,
   scheduledAt: NOW,
@@ -56,7 +57,7 @@ type Calls = { readonly [Group in Exclude<keyof Store, "lock">]: { readonly [Nam
 
 const CALLS: Calls = {
   machines: {
-    insert: writes(({ machines }) => machines.insert(NEW, NOW, "request")),
+    insert: writes(({ machines }) => machines.insert(NEW, NOW)),
     byUid: reads(({ machines }) => machines.byUid("active")),
     byName: reads(({ machines }) => machines.byName("tok.ci", "active")),
     ofMachines: reads(({ machines }) => machines.ofMachines([machineOf()])),
@@ -79,15 +80,19 @@ const CALLS: Calls = {
       ),
     ),
     adopt: writes(({ machines }) =>
-      machines.adopt("requested", {
-        uid: "n",
-        account: "tok.ci",
-        requestedAt: NOW,
-        expiresAt: END,
-        maxUntil: LATER,
-        credential: "c",
-        hasIpv4: false,
-      }),
+      machines.adopt(
+        "requested",
+        {
+          uid: "n",
+          account: "tok.ci",
+          requestedAt: NOW,
+          expiresAt: END,
+          maxUntil: LATER,
+          credential: "c",
+          hasIpv4: false,
+        },
+        NOW,
+      ),
     ),
     observe: writes(({ machines }) => machines.observe([{ uid: "requested", machine: machineOf() }], NOW)),
     rename: writes(({ machines }) => machines.rename("active", "other")),
@@ -98,8 +103,8 @@ const CALLS: Calls = {
     ofAccount: reads(({ limits }) => limits.ofAccount("tok.ci")),
   },
   leases: {
-    renew: writes(({ leases }) => leases.renew("active", NOW, LATER, "request")),
-    keep: writes(({ leases }) => leases.keep("active", NOW, LATER, "request")),
+    renew: writes(({ leases }) => leases.renew("active", NOW, LATER)),
+    keep: writes(({ leases }) => leases.keep("active", NOW, LATER)),
     learnEnds: writes(({ leases }) => leases.learnEnds([{ uid: "active", from: END, to: LATER }])),
     markLabelled: writes(({ leases }) => leases.markLabelled([{ uid: "active", expiresAt: LATER }], NOW)),
     claimLabels: writes(
@@ -126,8 +131,8 @@ const CALLS: Calls = {
   endings: {
     close: writes(({ endings }) => endings.close([{ uid: "active", phase: "destroyed", reason: "gone" }], NOW)),
     fail: writes(({ endings }) => endings.fail([{ uid: "requested", reason: "capacity" }], NOW)),
-    requestDestroy: writes(({ endings }) => endings.requestDestroy("active", NOW, "request")),
-    requestDestroyAll: writes(({ endings }) => endings.requestDestroyAll(ALL, NOW, "request", 9)),
+    requestDestroy: writes(({ endings }) => endings.requestDestroy("active", NOW)),
+    requestDestroyAll: writes(({ endings }) => endings.requestDestroyAll(ALL, NOW, 9)),
     forbidReturn: writes(({ endings }) => endings.forbidReturn("lost", NOW)),
     forbidReturns: writes(({ endings }) => endings.forbidReturns(ALL, NOW)),
     claimDestroy: writes(({ endings }) =>
@@ -146,7 +151,7 @@ const CALLS: Calls = {
     markMismatched: writes(({ inventory }) => inventory.markMismatched(["active"], NOW)),
     forgetMissing: writes(({ inventory }) => inventory.forgetMissing(NOW)),
     adoptCredential: writes(({ inventory }) => inventory.adoptCredential(["fingerprint"], "other")),
-    adoptCredentialForAll: writes(({ inventory }) => inventory.adoptCredentialForAll("other")),
+    adoptCredentialForAll: writes(({ inventory }) => inventory.adoptCredentialForAll("other", NOW)),
   },
   reapFailures: {
     of: reads(({ reapFailures }) => reapFailures.of(["1"])),
@@ -196,6 +201,41 @@ const CALLS: Calls = {
     isNameLost: reads(({ resources }) => resources.isNameLost(resourceRowOf())),
     insertOrphan: writes(({ resources }) => resources.insertOrphan(resourceRowOf({ uid: "orphan" }), NOW)),
   },
+  events: {
+    tellDestroyed: writes(({ events }) =>
+      events.tellDestroyed(
+        [
+          {
+            uid: null,
+            owner: "tok.ci",
+            account: "tok.ci",
+            name: "box",
+            createdAt: NOW,
+            hasIpv4: false,
+            priceMicroEur: null,
+            priceMonthMicroEur: null,
+            ipv4MicroEur: null,
+            ipv4MonthMicroEur: null,
+            providerId: "9",
+            reason: "max_age",
+          },
+        ],
+        NOW,
+      ),
+    ),
+    list: reads(({ events }) =>
+      events.list({
+        owner: "tok.ci",
+        account: null,
+        machine: null,
+        reason: null,
+        kinds: ["created"],
+        since: NOW,
+        page: 1,
+        perPage: 9,
+      }),
+    ),
+  },
   sweeps: {
     insert: writes(({ sweeps }) => sweeps.insert(SWEEP)),
     list: reads(({ sweeps }) => sweeps.list(1, 9)),
@@ -217,10 +257,10 @@ const CALLS: Calls = {
     installation: reads(({ settings }) => settings.installation()),
     claimInstallation: writes(({ settings }) => settings.claimInstallation("one")),
     blastCap: reads(({ settings }) => settings.blastCap()),
-    releaseBlastCap: writes(({ settings }) => settings.releaseBlastCap(END)),
+    releaseBlastCap: writes(({ settings }) => settings.releaseBlastCap(END, NOW)),
     holdBlastCap: writes(({ settings }) => settings.holdBlastCap(END)),
     inventoryReleasedUntil: reads(({ settings }) => settings.inventoryReleasedUntil()),
-    releaseInventory: writes(({ settings }) => settings.releaseInventory(END)),
+    releaseInventory: writes(({ settings }) => settings.releaseInventory(END, NOW)),
     moveInstallation: writes(
       ({ settings }) => settings.moveInstallation("one", "two"),
       () => put("settings", { key: "installation", value: "one" }),

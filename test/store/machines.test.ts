@@ -5,7 +5,7 @@ import { everything, machineRowOf, putMachine, store } from "./tables.ts";
 
 const END = NOW + HOUR;
 const NEW = machineRowOf({ uid: "new", name: "box" });
-const insert = (uid: string) => store.machines.insert({ ...NEW, uid }, NOW, "request");
+const insert = (uid: string) => store.machines.insert({ ...NEW, uid }, NOW);
 const rowOfUid = async (uid: string) => (await store.machines.byUid(uid)) ?? expect.fail(`there is no row ${uid}`);
 const eventsOf = async () => (await everything())["events"]?.map(({ uid, event, reason }) => [uid, event, reason]);
 
@@ -24,7 +24,7 @@ describe("a name", () => {
   it("that its owner forbade is not held before that is over", async () => {
     await store.tombstones.set(NEW.owner, NEW.name, NOW + 1, NOW);
     expect(await insert("a")).toBe(false);
-    expect(await store.machines.insert({ ...NEW, requestedAt: NOW + 1 }, END, null)).toBe(true);
+    expect(await store.machines.insert({ ...NEW, requestedAt: NOW + 1 }, END)).toBe(true);
   });
 
   it("is not given to a machine by a label where another live one has it", async () => {
@@ -132,8 +132,8 @@ describe("a try that is put off", () => {
   it("does not put off an end that was moved meanwhile, by a renewal or by its owner's word", async () => {
     await putMachine();
     await putMachine({ uid: "given-up" });
-    await store.leases.renew("active", NOW, END + HOUR, "request");
-    await store.endings.requestDestroy("given-up", NOW, "request");
+    await store.leases.renew("active", NOW, END + HOUR);
+    await store.endings.requestDestroy("given-up", NOW);
     const before = await everything();
     const missed = { ...aTry, ...nothing, failed: true, missing: true };
     await store.work.postpone([missed, { ...missed, uid: "given-up" }], NOW);

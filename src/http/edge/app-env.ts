@@ -22,7 +22,10 @@ export interface Host {
 type Log = (event: { readonly event: "request" | "error"; readonly [field: string]: unknown }) => void;
 
 /** The store as `http/` may use it itself: opened to read only. What writes is a use case, which the whole scope is handed to. */
-export type Reads = Pick<Store, "machines" | "resources" | "sweeps" | "tokens" | "settings" | "lock" | "work">;
+export type Reads = Pick<
+  Store,
+  "machines" | "events" | "resources" | "sweeps" | "tokens" | "settings" | "lock" | "work"
+>;
 
 /** How often somebody may call. */
 export interface Brakes {
@@ -33,6 +36,8 @@ export interface Brakes {
 /** What one request works with. */
 export interface Scope extends RequestContext, Pick<Identifying, "fetch" | "keys"> {
   readonly reads: Reads;
+  /** The same for a caller that is known: the events of what it changes say what it has shown. */
+  readonly onWordOf: (caller: Principal) => Scope;
   readonly auth: AuthSettings;
   /** What this invocation has sent out so far. */
   readonly meter: Meter;

@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { DURATION_RULE, parseDuration } from "../../machine/duration.ts";
+import { EVENT_KINDS } from "../../machine/event.ts";
 import { STATUSES } from "../../machine/machine.ts";
 import { isOwner, OWNER_RULE, parseRef } from "../../machine/name.ts";
+import { ROW_REASONS } from "../../machine/reason.ts";
 import { isProviderWord, TOKEN_RULE } from "../../machine/spec.ts";
 import { parseLabelSelector } from "../../machine/selector.ts";
 import type { Checked } from "../../machine/validation.ts";
@@ -16,9 +18,14 @@ const checked = <T>(read: (text: string) => Checked<T>) =>
   });
 
 const ref = checked((text) => parseRef(text));
+/** A machine by its id or a name. */
+export const machineRef = ref;
 export const labelSelector = checked((text) => parseLabelSelector(text));
 export const providerWord = z.string().refine(isProviderWord, TOKEN_RULE);
 const owner = z.string().refine(isOwner, OWNER_RULE);
+export const account = z
+  .string()
+  .refine(isOwner, "must be an account: at most 63 lower-case letters, digits, `.` and `-`, like `gh.4711`");
 export const duration = z
   .string({ error: ({ input }) => (input === undefined ? "is required" : DURATION_RULE) })
   .refine((text) => parseDuration(text) !== null, DURATION_RULE);
@@ -52,6 +59,28 @@ const statusRule = `must be one of ${STATUSES.join(", ")}`;
 const status = z.enum(STATUSES, statusRule);
 /** `status` may be repeated. */
 export const statuses = z.union([status.transform((one) => [one]), z.array(status)], statusRule).default([]);
+
+const kindRule = `must be one of ${EVENT_KINDS.join(", ")}`;
+const kind = z.enum(EVENT_KINDS, kindRule);
+/** So may `kind`. */
+export const eventKinds = z.union([kind.transform((one) => [one]), z.array(kind)], kindRule).default([]);
+
+const REASONS = [...new Set(ROW_REASONS)];
+export const reason = z.enum(REASONS, `must be one of ${REASONS.join(", ")}`);
+
+const sinceRule = 'must be a time like 2026-11-30T12:00:00Z (RFC 3339), or a length back from now like "24h"';
+/** From when on: at a time, or so long ago, in milliseconds. */
+type Since = { readonly at: number } | { readonly ago: number };
+const time = z.iso.datetime({ offset: true });
+export const since = z.string(sinceRule).transform((text, context): Since => {
+  const ago = parseDuration(text);
+  if (ago !== null) return { ago };
+  if (time.safeParse(text).success) return { at: Date.parse(text) };
+  context.addIssue(sinceRule);
+  return z.NEVER;
+});
+/** The moment that is meant at `now`, unix milliseconds. */
+export const sinceTime = (meant: Since, now: number): number => ("at" in meant ? meant.at : now - meant.ago);
 
 export const flag = z.enum(["true", "false"], "must be true or false").transform((text) => text === "true");
 

@@ -1,17 +1,45 @@
 import { refreshCreating, refreshJoining, waitWhileCreating } from "../../lifecycle/refresh.ts";
+import { isOfEnded } from "../../store/machine-filter.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { listedOwner } from "../edge/owner.ts";
 import { unwrap } from "../edge/problem.ts";
 import { type Api, createRoute } from "../edge/route.ts";
-import { labelSelector, metaOf, ownerQuery, paging, refParam, statuses, wait } from "../edge/schemas.ts";
+import {
+  labelSelector,
+  metaOf,
+  ownerQuery,
+  paging,
+  reason,
+  refParam,
+  since,
+  sinceTime,
+  statuses,
+  wait,
+} from "../edge/schemas.ts";
 import { many, one, toJson } from "./json.ts";
 import { machineMeant } from "./meant.ts";
+
+const ENDED_ONLY = "must be left out unless `status` is destroyed: it is about ends";
 
 const list = createRoute({
   method: "get",
   path: "/v1/machines",
-  summary: "List your machines, live ones unless `status` asks for others",
-  request: { query: ownerQuery.extend({ ...paging, label_selector: labelSelector.default([]), status: statuses }) },
+  summary: "List your machines, live ones unless `status` asks for others; those that have ended newest first",
+  request: {
+    query: ownerQuery
+      .extend({
+        ...paging,
+        label_selector: labelSelector.default([]),
+        status: statuses,
+        since: since.optional(),
+        reason: reason.optional(),
+      })
+      .superRefine(({ status, since: from, reason: why }, context) => {
+        if (isOfEnded({ statuses: status })) return;
+        for (const [field, value] of Object.entries({ since: from, reason: why }))
+          if (value !== undefined) context.addIssue({ code: "custom", path: [field], message: ENDED_ONLY });
+      }),
+  },
   responses: { 200: json(many, "One page"), ...problems },
 });
 const get = createRoute({
@@ -26,9 +54,11 @@ const get = createRoute({
 export function readRoutes(app: Api): void {
   app.openapi(list, async (c) => {
     const scope = c.get("scope");
-    const { page, per_page: perPage, label_selector: labels, status, owner: asked } = c.req.valid("query");
+    const { page, per_page: perPage, label_selector: labels, status, owner: asked, ...ended } = c.req.valid("query");
     const owner = listedOwner(c, asked);
-    const { rows, total } = await scope.reads.machines.list({ owner, statuses: status, labels, page, perPage });
+    const endedSince = ended.since && sinceTime(ended.since, scope.now());
+    const filter = { owner, statuses: status, labels, endedSince, reason: ended.reason, page, perPage };
+    const { rows, total } = await scope.reads.machines.list(filter);
     const fresh = await refreshCreating(scope, rows);
     const now = scope.now();
     return c.json({ machines: fresh.map((row) => toJson(row, now)), meta: metaOf(page, perPage, total) }, 200);

@@ -1,0 +1,114 @@
+import * as z from "zod";
+import { EVENT_KINDS, tollOf, type EventRow } from "../machine/event.ts";
+import { toEur } from "../machine/money.ts";
+import { idOf } from "../machine/name.ts";
+import { json, problems } from "./edge/openapi.ts";
+import { listedOwner } from "./edge/owner.ts";
+import { type Api, createRoute } from "./edge/route.ts";
+import { account, eventKinds, machineRef, ownerQuery, paging, reason, since, sinceTime } from "./edge/schemas.ts";
+
+const word = z.discriminatedUnion("by", [
+  z.object({ by: z.literal("admin_token") }),
+  z.object({ by: z.literal("token"), id: z.string() }),
+  z.object({ by: z.literal("oidc"), issuer: z.string(), claims: z.record(z.string(), z.string()).readonly() }),
+  z.object({ by: z.literal("sweep"), id: z.int() }),
+]);
+
+/** An event as the API shows it. What an older version did not keep is null. */
+const eventJson = z.object({
+  id: z.int(),
+  at: z.iso.datetime(),
+  kind: z.enum([...EVENT_KINDS, "unknown"]),
+  reason: z.string().nullable(),
+  machine: z.object({ id: z.string(), name: z.string().nullable() }).nullable(),
+  owner: z.string().nullable(),
+  account: z.string().nullable(),
+  evidence: word.nullable().meta({ description: "on whose word it happened" }),
+  request_id: z.string().nullable(),
+  provider_id: z.string().optional().meta({ description: "of a machine that no row tells of" }),
+  token: z.string().optional().meta({ description: "the token that it is about" }),
+  hold: z.string().optional().meta({ description: "the hold that it is about" }),
+  lived_seconds: z.int().nullable().optional().meta({ description: "of an ending; null = unknown" }),
+  cost_eur: z.number().nullable().optional().meta({ description: "of an ending; null = unknown, never free" }),
+});
+
+const pagination = z.object({
+  page: z.int(),
+  per_page: z.int(),
+  previous_page: z.int().nullable(),
+  next_page: z.int().nullable(),
+  last_page: z.null().meta({ description: "nobody counts them" }),
+  total_entries: z.null(),
+});
+
+const route = createRoute({
+  method: "get",
+  path: "/v1/events",
+  summary: "What happened, newest first: to which machine, on whose word, why, and what it had cost",
+  request: {
+    query: ownerQuery.extend({
+      ...paging,
+      since: since.optional(),
+      account: account.optional(),
+      machine: machineRef.optional(),
+      reason: reason.optional(),
+      kind: eventKinds,
+    }),
+  },
+  responses: {
+    200: json(z.object({ events: z.array(eventJson), meta: z.object({ pagination }) }), "One page"),
+    ...problems,
+  },
+});
+
+/** `GET /v1/events`. */
+export function eventRoutes(app: Api): void {
+  app.openapi(route, async (c) => {
+    const scope = c.get("scope");
+    const { page, per_page: perPage, kind: kinds, ...asked } = c.req.valid("query");
+    const { rows, hasMore } = await scope.reads.events.list({
+      owner: listedOwner(c, asked.owner),
+      account: asked.account ?? null,
+      machine: asked.machine ?? null,
+      reason: asked.reason ?? null,
+      since: asked.since === undefined ? null : sinceTime(asked.since, scope.now()),
+      kinds,
+      page,
+      perPage,
+    });
+    const meta = {
+      page,
+      per_page: perPage,
+      previous_page: page > 1 ? page - 1 : null,
+      next_page: hasMore ? page + 1 : null,
+      last_page: null,
+      total_entries: null,
+    };
+    return c.json({ events: rows.map(toJson), meta: { pagination: meta } }, 200);
+  });
+}
+
+function toJson(row: EventRow): z.infer<typeof eventJson> {
+  const { token, hold, providerId } = row.detail;
+  const toll = tollOf(row);
+  return {
+    id: row.id,
+    at: new Date(row.at).toISOString(),
+    kind: row.kind,
+    reason: row.reason,
+    machine: row.uid === null ? null : { id: idOf(row.uid), name: row.name },
+    owner: row.owner,
+    account: row.account,
+    evidence: row.word,
+    request_id: row.requestId,
+    ...(providerId === undefined ? {} : { provider_id: providerId }),
+    ...(token === undefined ? {} : { token }),
+    ...(hold === undefined ? {} : { hold }),
+    ...(toll === null ? {} : tollJson(toll)),
+  };
+}
+
+const tollJson = ({ livedMs, costMicroEur }: NonNullable<ReturnType<typeof tollOf>>) => ({
+  lived_seconds: livedMs === null ? null : Math.floor(livedMs / 1000),
+  cost_eur: costMicroEur === null ? null : toEur(costMicroEur),
+});

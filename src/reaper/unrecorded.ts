@@ -1,0 +1,40 @@
+import { accountIn, LABEL, uidIn } from "../machine/labels.ts";
+import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
+import { ratesOf } from "../machine/money.ts";
+import { isUid } from "../machine/name.ts";
+import type { RowReason } from "../machine/reason.ts";
+import type { Unrecorded } from "../store/event-store.ts";
+import type { PhaseContext } from "./context.ts";
+
+/** A machine that a sweep has destroyed, which is proven. */
+export interface Gone {
+  readonly machine: Machine;
+  readonly row: MachineRow | null;
+  readonly reason: RowReason;
+}
+
+/**
+ * Leaves an event of each machine that had no row, or whose row had ended before: nothing else would tell of its end. What it was
+ * is told by its labels. One statement, and none where there is nothing to tell.
+ */
+export async function tellUnrecorded({ store, now }: PhaseContext, gone: readonly Gone[]): Promise<void> {
+  const unrecorded = gone.filter(({ row }) => row === null || !isLive(row));
+  await store.events.tellDestroyed(unrecorded.map(toEvent), now());
+}
+
+function toEvent({ machine, reason }: Gone): Unrecorded {
+  const { labels, providerId, createdAt } = machine;
+  const uid = uidIn(labels);
+  const owner = labels[LABEL.owner] ?? null;
+  return {
+    uid: isUid(uid) ? uid : null,
+    owner,
+    account: owner === null ? null : (accountIn(labels) ?? owner),
+    name: labels[LABEL.name] ?? null,
+    createdAt,
+    ...ratesOf(machine),
+    hasIpv4: machine.publicIpv4 !== "",
+    providerId,
+    reason,
+  };
+}
