@@ -298,7 +298,8 @@ describe("the cloud-init of a profile", () => {
     mayfly.configure({ PROFILES: `{"small": {"cloud_init": "${CANARY}"` });
     await send("GET", "/v1/whoami");
     expect(said.at(-1)).toContain('"code":"misconfigured"');
-    expect(said.at(-2)).toContain('"field":"profiles.small.cloud_init"');
+    expect(said.at(-2)).toContain('"code":"misconfigured"');
+    expect(JSON.stringify(mayfly.logs)).toContain("Misconfigured: profiles.small.cloud_init must be");
     mayfly.configure({ PROFILES: "" });
     await send("DELETE", "/v1/machines/box");
     await mayfly.tick();
