@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { audience } from "./auth/issuers.ts";
 import { isLabelValue } from "./machine/labels.ts";
 import { DURATION_RULE, formatDuration, parseDuration } from "./machine/duration.ts";
 import { Misconfigured } from "./machine/misconfigured.ts";
@@ -92,7 +93,7 @@ const schema = z.object({
     .default(20),
   CREATES: z.enum(["on", "off"], "must be `on` or `off`").default("on"),
   AUTH_EPOCH: z.string("must be text").default("1"),
-  OIDC_AUDIENCE: z.string("must be text").max(255, "must have at most 255 characters").optional(),
+  OIDC_AUDIENCE: audience.optional(),
 });
 
 /** The names of all settings that are read. */

@@ -353,7 +353,11 @@ describe("a mistake names the entry, the key and the rule", () => {
       "issuers.forge.jwks must be https: keys that came in the clear could be anybody's",
       { jwks: "http://canary.example" },
     ],
-    ["issuers.forge.audience must not be empty", { audience: "" }],
+    ["issuers.forge.audience must be 1 to 255 letters, digits and signs of ASCII, without spaces", { audience: "" }],
+    [
+      "issuers.forge.audience must be 1 to 255 letters, digits and signs of ASCII, without spaces",
+      { audience: "two canaries" },
+    ],
     ["issuers.forge.kind must be github or gitlab, or left out", { kind: "forgejo" }],
     ["issuers.forge.id_claim must be left out where kind says which claims are ids", { kind: "github" }],
     ["issuers.forge.secret is no key that can stand here", { secret: CANARY }],
