@@ -175,14 +175,17 @@ function given(env: unknown, name: string): unknown {
 }
 const isSet = (env: unknown, name: string): boolean => given(env, name) !== undefined;
 
-/** The same as people paste it: white space around it means nothing. Throws {@link Misconfigured} for a blank or quoted one. */
-export function pasted(env: unknown, name: string): unknown {
+/**
+ * The same as people paste it: white space around it means nothing. Throws {@link Misconfigured} for a blank one, and one that is
+ * `quoted`: one quote at either end is enough to tell.
+ */
+export function pasted(env: unknown, name: string, quoted = /^["']|["']$/): unknown {
   const value = given(env, name);
   if (typeof value !== "string") return value;
   const text = value.trim();
   // Whoever set it meant something, and the default may be something else: an old epoch brings revoked tokens back.
   if (text === "") throw new Misconfigured(name, "must not be blank: give it a value, or leave it out");
-  if (/^["']|["']$/.test(text)) throw new Misconfigured(name, "must be given without quotes around it");
+  if (quoted.test(text)) throw new Misconfigured(name, "must be given without quotes around it");
   return text;
 }
 

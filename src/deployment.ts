@@ -97,7 +97,8 @@ export function createDeployments(file: object): (env: unknown, config: Config) 
 export function partsIn(env: unknown, isLocalProvider: boolean): Record<string, unknown> {
   const parts = PARTS.flatMap((part) => {
     const setting = part.toUpperCase();
-    const text = pasted(env, setting);
+    // JSON that was cut off may end in a quote.
+    const text = pasted(env, setting, /^["']/);
     if (text === undefined) return [];
     if (!isLocalProvider)
       throw new Misconfigured(setting, "is read under npm start alone: write it into mayfly.config.ts");

@@ -261,10 +261,10 @@ describe("a mistake names the entry, the key and the rule", () => {
   });
 
   it.each<[string, object]>([
-    ["policies.people.claims must be left out without an issuer: tokens and hooks have none", { claims: {} }],
-    ["policies.people.owner must be left out without an issuer: tokens and hooks have none", { owner: "run" }],
+    ["policies.people.claims must be left out without an issuer: minted tokens have none", { claims: {} }],
+    ["policies.people.owner must be left out without an issuer: minted tokens have none", { owner: "run" }],
     [
-      "policies.people.privileged_events must be left out without an issuer: tokens and hooks have none",
+      "policies.people.privileged_events must be left out without an issuer: minted tokens have none",
       { privileged_events: false },
     ],
     ["policies.people.account must be owner or policy without an issuer", { account: "repository" }],
@@ -508,7 +508,7 @@ describe("a part as JSON in a setting", () => {
   it.each(["POLICIES", "PROFILES", "ISSUERS"])(
     "names the setting where it is no JSON, and what is in it else: %s",
     (name) => {
-      for (const value of [`[${CANARY}]`, "[", { [CANARY]: 1 }]) {
+      for (const value of [`[${CANARY}]`, "[", '[{"name": "main"', `[{"name": '${CANARY}'`, { [CANARY]: 1 }]) {
         const refusal = refusalOf(() => open({ ...LOCAL, [name]: value }));
         expect(refusal.message).toBe(`${name} must be JSON of what that part of mayfly.config.ts would be`);
         expect(refusal.stack).not.toContain(CANARY);
