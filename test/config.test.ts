@@ -101,7 +101,10 @@ describe("a bad value is refused by key, and never repeated", () => {
     ["CREATES", [CANARY, "ON", "true", " ", true]],
     ["MAX_MACHINES", [CANARY, "0", "-1", "1.5", "100000", " ", 7, { [CANARY]: 1 }]],
     ["AUTH_EPOCH", [" ", "\t\n", 7, { [CANARY]: 1 }]],
-    ["OIDC_AUDIENCE", [" ", 7, { [CANARY]: 1 }, CANARY.repeat(43), `${CANARY} ${CANARY}`, `${CANARY}ä`, `${CANARY}\n,`]],
+    [
+      "OIDC_AUDIENCE",
+      [" ", 7, { [CANARY]: 1 }, CANARY.repeat(43), `${CANARY} ${CANARY}`, `${CANARY}ä`, `${CANARY}\n,`],
+    ],
   ];
 
   it.each(cases.flatMap(([key, values]) => values.map((value): [string, unknown] => [key, value])))(
