@@ -11,5 +11,5 @@ export type Vars = z.infer<typeof vars>;
 export async function readVars(): Promise<Vars> {
   // Only when it is asked for: wrangler takes seconds to load.
   const { unstable_readConfig: readConfig } = await import("wrangler");
-  return vars.parse(readConfig({ config: FILE }, { hideWarnings: true }).vars);
+  return z.object({ vars }).parse(readConfig({ config: FILE }, { hideWarnings: true })).vars;
 }
