@@ -1,8 +1,11 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+import { SETTINGS } from "./src/config.ts";
 
 process.env["WRANGLER_LOG"] ??= "error";
 process.env["WRANGLER_HIDE_BANNER"] ??= "true";
+/** What a deployment has set in wrangler.toml is no matter of the tests: an empty one counts as not set. */
+const unset = Object.fromEntries(SETTINGS.map((name) => [name, ""]));
 const secrets = {
   HCLOUD_TOKEN: "canary-hcloud-token",
   ADMIN_TOKEN: "admin-token-of-these-tests-0123456789",
@@ -19,7 +22,7 @@ export default defineConfig({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
               durableObjects: { SIMDB: { className: "SimDb", useSQLite: true } },
-              bindings: { ...secrets, TEST_MIGRATIONS: await readD1Migrations("./migrations") },
+              bindings: { ...unset, ...secrets, TEST_MIGRATIONS: await readD1Migrations("./migrations") },
               // Nothing may leave: a fetch that no test has taken over is loud.
               outboundService: (request: { url: string }) => {
                 throw new Error(`unexpected outbound fetch: ${request.url}`);

@@ -5,11 +5,11 @@ import { readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { build } from "esbuild";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions } from "wrangler";
-import * as z from "zod";
 import { createSimulator, type ApiRequest, type Simulator } from "../test/simulator/simulator.ts";
 import { TEXT_IMPORTS } from "./configuration.ts";
 import { readLogLine } from "./log-lines.ts";
 import { serveSimulator } from "./simulator-server.ts";
+import type { Vars } from "./vars.ts";
 
 export interface StackOptions {
   /** 0 takes a free one; so does leaving it out. */
@@ -17,8 +17,8 @@ export interface StackOptions {
   simPort?: number;
   /** Where D1 keeps its files, as `wrangler --persist-to` would; in memory when absent. */
   stateDir?: string;
-  /** Settings of the Worker by their names. With `HCLOUD_ENDPOINT` among them there is no simulator. */
-  settings: Record<string, string>;
+  /** All settings of the Worker by their names; wrangler.toml's are not added. With `HCLOUD_ENDPOINT` among them there is no simulator. */
+  settings: Vars;
   /** Told of everything that the Worker logs, line by line. */
   onLog?: (message: string, level: string) => void;
   /** Shown what the Worker asks of the simulator. */
@@ -40,7 +40,8 @@ const path = (relative: string): string => fileURLToPath(new URL(`../${relative}
 /** Brings everything up, migrated; rejects in plain words when a port is taken. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   // wrangler wants to see that the secrets which wrangler.toml declares are there, and then tells that it saw them.
-  Object.assign(process.env, { WRANGLER_LOG: "error", ...options.settings });
+  const { ADMIN_TOKEN, HCLOUD_TOKEN, INSTALLATION } = options.settings;
+  Object.assign(process.env, { WRANGLER_LOG: "error", ADMIN_TOKEN, HCLOUD_TOKEN, INSTALLATION });
   const ticks = createTicks();
   const simulated = options.settings["HCLOUD_ENDPOINT"] === undefined;
   const controls = createSimulator({
@@ -77,11 +78,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 /** The database may remember machines of an earlier simulator, whose ids must not be given to others. */
 const freshId = (): number => Math.floor(Date.now() / 1000) - 1_700_000_000;
 
-async function miniflareOptions(
-  options: StackOptions,
-  settings: Record<string, string>,
-  onLog: (line: string) => void,
-) {
+async function miniflareOptions(options: StackOptions, settings: Vars, onLog: (line: string) => void) {
   const { workerOptions, define, main } = unstable_getMiniflareWorkerOptions(path("wrangler.toml"));
   if (main === undefined) throw new Error("wrangler.toml names no main");
   const bundle = await build({
@@ -103,7 +100,7 @@ async function miniflareOptions(
       ...worker,
       name: "mayfly",
       modules: [{ type: "ESModule", path: "index.js", contents: bundle.outputFiles[0]?.text ?? "" }],
-      bindings: { ...bindings.parse(worker["bindings"]), ...settings },
+      bindings: settings,
     }),
     host: "127.0.0.1",
     port: options.port ?? 0,
@@ -116,9 +113,6 @@ async function miniflareOptions(
     ...(options.stateDir === undefined ? {} : { resourcePersistencePath: `${options.stateDir}/v3` }),
   };
 }
-
-/** The [vars] of wrangler.toml. */
-const bindings = z.record(z.string(), z.json()).default({});
 
 /** Applies what is missing, in the table that `wrangler d1 migrations apply` reads and writes. */
 async function migrate(db: Stack["db"]): Promise<void> {

@@ -1,19 +1,26 @@
 // `npm start`: all of mayfly on this machine, with a tick every ten seconds, until Ctrl-C.
 import { randomBytes } from "node:crypto";
 import { checkShortHashes } from "../src/auth/issuers.ts";
-import { readConfig, SETTINGS, UNSUPPORTED_SETTINGS } from "../src/config.ts";
-import { createDeployments, PART_SETTINGS } from "../src/deployment.ts";
-import { loadConfiguration } from "./configuration.ts";
+import { readConfig, SETTINGS, UNSUPPORTED_SETTINGS, type Config } from "../src/config.ts";
+import { createDeployments, PART_SETTINGS, type Deployment } from "../src/deployment.ts";
+import { Misconfigured } from "../src/machine/misconfigured.ts";
+import { loadConfiguration, tooLong } from "./configuration.ts";
 import { readLogLine, type SweepLine } from "./log-lines.ts";
 import { startStack, type Stack } from "./stack.ts";
+import { readVars, type Vars } from "./vars.ts";
 
 const TICK_EVERY_MS = 10_000;
 const { env } = process;
 
-/** What this file decides by itself. */
+/** What this file decides by itself, whatever wrangler.toml says. */
 const OWN = new Set(["ADMIN_TOKEN", "HCLOUD_TOKEN", "HCLOUD_ENDPOINT"]);
 /** Settings of the Worker that may be given by their names; those that it does not support are refused there, and not here. */
 const GIVEN = [...SETTINGS, ...PART_SETTINGS, ...UNSUPPORTED_SETTINGS].filter((name) => !OWN.has(name));
+
+interface Checked {
+  readonly config: Config;
+  readonly deployment: Deployment;
+}
 
 /** As for the Worker, an empty one counts as not set. */
 const given = (name: string): string | undefined => env[name] || undefined;
@@ -25,53 +32,77 @@ function port(name: string, fallback: number): number {
 }
 
 /** The real API is driven only by two deliberate words, and never with the rows of the simulated one. */
-function realHetzner(): { token: string; endpoint: string } | null {
+function realToken(): string | null {
   const token = given("HCLOUD_TOKEN") ?? "";
   if (env["REAL_HETZNER"] === "yes") {
     if (token === "") throw new Error("REAL_HETZNER=yes needs HCLOUD_TOKEN");
-    return { token, endpoint: given("HCLOUD_ENDPOINT") ?? "https://api.hetzner.cloud/v1" };
+    return token;
   }
   if (token !== "")
     console.log("HCLOUD_TOKEN is set and ignored: the simulator is used. REAL_HETZNER=yes drives the real API.");
   return null;
 }
 
-async function start(): Promise<void> {
-  const real = realHetzner();
-  const stateDir = given("STATE_DIR") ?? (real ? ".wrangler/state-real" : ".wrangler/state");
-  const settings = {
+/** All that the Worker is given: the environment goes before wrangler.toml, and what is decided here before both. */
+function settingsOf(vars: Vars, token: string | null): Vars {
+  return {
     INSTALLATION: "local",
-    ...Object.fromEntries(GIVEN.flatMap((name) => (given(name) === undefined ? [] : [[name, given(name)]]))),
+    ...Object.fromEntries(Object.entries(vars).filter(([name]) => !OWN.has(name))),
+    ...Object.fromEntries(GIVEN.flatMap((name) => (given(name) === undefined ? [] : [[name, given(name) ?? ""]]))),
     ADMIN_TOKEN: given("ADMIN_TOKEN") ?? `admin-${randomBytes(24).toString("base64url")}`,
-    HCLOUD_TOKEN: real?.token ?? "simulated",
-    ...(real ? { HCLOUD_ENDPOINT: real.endpoint } : {}),
+    HCLOUD_TOKEN: token ?? "simulated",
+    ...(token === null
+      ? {}
+      : { HCLOUD_ENDPOINT: given("HCLOUD_ENDPOINT") ?? vars["HCLOUD_ENDPOINT"] ?? "https://api.hetzner.cloud/v1" }),
   };
-  // Deployed, a setting that cannot be used is answered by each request; here it can be said at once.
-  const environment = { HCLOUD_ENDPOINT: "http://127.0.0.1/v1", ...settings };
-  const config = readConfig(environment);
-  const { issuers } = createDeployments(await loadConfiguration())(environment, config);
-  await checkShortHashes(issuers);
+}
+
+/** Deployed, a setting that cannot be used is answered by each request; here it can be said at once, and where it stands. */
+async function check(settings: Vars, vars: Vars): Promise<Checked> {
+  const file = await loadConfiguration();
+  try {
+    const environment = { HCLOUD_ENDPOINT: "http://127.0.0.1/v1", ...settings };
+    const config = readConfig(environment);
+    const deployment = createDeployments(file)(environment, config);
+    await checkShortHashes(deployment.issuers);
+    return { config, deployment };
+  } catch (error) {
+    const isInFile =
+      error instanceof Misconfigured && settings[error.key] !== undefined && settings[error.key] === vars[error.key];
+    throw isInFile ? new Error(`${error.message} ([vars] in wrangler.toml)`, { cause: error }) : error;
+  }
+}
+
+async function start(): Promise<void> {
+  const token = realToken();
+  const vars = await readVars();
+  const settings = settingsOf(vars, token);
+  const checked = await check(settings, vars);
+  const stateDir = given("STATE_DIR") ?? (token === null ? ".wrangler/state" : ".wrangler/state-real");
   const ports = { port: port("PORT", 8787), simPort: port("SIM_PORT", 8788) };
   console.log("starting the simulator, the Worker and its database …");
   const stack = await startStack({ ...ports, stateDir, settings, onLog: show });
   const cron = env["CRON"] === "off" ? null : setInterval(() => tick(stack), TICK_EVERY_MS);
   stopOnSignal(stack, cron);
-  greet(stack, config.adminToken, stateDir, cron !== null);
+  for (const note of tooLong(checked.deployment, checked.config)) console.log(note);
+  greet(stack, checked, stateDir, cron !== null);
 }
 
-function greet({ url, simulator }: Stack, adminToken: string, stateDir: string, ticks: boolean): void {
-  const auth = `-H 'Authorization: Bearer ${adminToken}'`;
+function greet({ url, simulator }: Stack, { config, deployment }: Checked, stateDir: string, ticks: boolean): void {
+  const auth = `-H 'Authorization: Bearer ${config.adminToken}'`;
   const where = simulator ? `simulator on ${simulator.url}/v1` : "the real Hetzner Cloud: machines cost money";
-  const provider = env["PROVIDER"] === "memory" ? "memory: a cloud inside the Worker" : where;
+  const provider = config.provider === "memory" ? "memory: a cloud inside the Worker" : where;
   const body = `{"server_type":"cx23","region":"fsn1","ttl":"10m"}`;
+  const policies = deployment.policies.map(({ name }) => name);
   console.log(`mayfly ready on ${url}
 
   provider     ${provider}
   database     ${stateDir}
-  admin token  ${adminToken}
+  admin token  ${config.adminToken}
+  policies     ${policies.join(", ") || "none: the admin and minted tokens may do everything to what is theirs"}
   sweeps       ${ticks ? "every 10 s" : "off (CRON=off): POST /_sim/tick at the simulator plays one"}
 
-Try it:
+Try it${policies.includes("default") ? " (your policy `default` holds for the admin, too: what it forbids is 403, with the reason)" : ""}:
 
   curl -X PUT ${url}/v1/machines/first ${auth} -d '${body}'
   curl ${url}/v1/machines ${auth}

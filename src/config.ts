@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { audience } from "./auth/issuers.ts";
 import { isLabelValue } from "./machine/labels.ts";
 import { DURATION_RULE, formatDuration, parseDuration } from "./machine/duration.ts";
 import { Misconfigured } from "./machine/misconfigured.ts";
@@ -92,7 +93,7 @@ const schema = z.object({
     .default(20),
   CREATES: z.enum(["on", "off"], "must be `on` or `off`").default("on"),
   AUTH_EPOCH: z.string("must be text").default("1"),
-  OIDC_AUDIENCE: z.string("must be text").max(255, "must have at most 255 characters").optional(),
+  OIDC_AUDIENCE: audience.optional(),
 });
 
 /** The names of all settings that are read. */
@@ -174,14 +175,17 @@ function given(env: unknown, name: string): unknown {
 }
 const isSet = (env: unknown, name: string): boolean => given(env, name) !== undefined;
 
-/** The same as people paste it: white space around it means nothing. Throws {@link Misconfigured} for a blank or quoted one. */
-export function pasted(env: unknown, name: string): unknown {
+/**
+ * The same as people paste it: white space around it means nothing. Throws {@link Misconfigured} for a blank one, and one that is
+ * `quoted`: one quote at either end is enough to tell.
+ */
+export function pasted(env: unknown, name: string, quoted = /^["']|["']$/): unknown {
   const value = given(env, name);
   if (typeof value !== "string") return value;
   const text = value.trim();
   // Whoever set it meant something, and the default may be something else: an old epoch brings revoked tokens back.
   if (text === "") throw new Misconfigured(name, "must not be blank: give it a value, or leave it out");
-  if (/^["']|["']$/.test(text)) throw new Misconfigured(name, "must be given without quotes around it");
+  if (quoted.test(text)) throw new Misconfigured(name, "must be given without quotes around it");
   return text;
 }
 

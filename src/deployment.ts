@@ -97,7 +97,8 @@ export function createDeployments(file: object): (env: unknown, config: Config) 
 export function partsIn(env: unknown, isLocalProvider: boolean): Record<string, unknown> {
   const parts = PARTS.flatMap((part) => {
     const setting = part.toUpperCase();
-    const text = pasted(env, setting);
+    // JSON that was cut off may end in a quote.
+    const text = pasted(env, setting, /^["']/);
     if (text === undefined) return [];
     if (!isLocalProvider)
       throw new Misconfigured(setting, "is read under npm start alone: write it into mayfly.config.ts");
@@ -122,7 +123,7 @@ function checkAudience({ policies, issuers }: Deployment, audience: string | nul
   if (policy !== undefined)
     throw new Misconfigured(
       "OIDC_AUDIENCE",
-      "must be set: there is a policy for tokens of an issuer, and whom those must be made for is not said",
+      "must be set, as [vars] in wrangler.toml: there is a policy for tokens of an issuer, and whom those must be made for is not said",
     );
 }
 
@@ -231,7 +232,14 @@ function refuse(key: string, fault: { readonly field: string; readonly rule: str
 function parsed<T>(schema: z.ZodType<T>, given: unknown, key: string): T {
   const result = schema.safeParse(given);
   if (result.success) return result.data;
-  throw misconfigured(key, tellIssue(result.error.issues, key, NO_KEY));
+  throw misconfigured(key, tellIssue(result.error.issues, key, noKey(schema, result.error)));
+}
+
+/** Of an entry's own keys it is said which there are; what stands deeper has too many shapes. */
+function noKey(schema: z.ZodType, { issues }: z.ZodError): string {
+  const isOwn = issues.some(({ code, path }) => code === "unrecognized_keys" && path.length === 0);
+  const keys = isOwn && schema instanceof z.ZodObject ? `: ${Object.keys(schema.shape).join(", ")}` : "";
+  return NO_KEY + keys;
 }
 
 /** What is said of a request's body, said of the entry. */

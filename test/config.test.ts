@@ -71,6 +71,8 @@ describe("a good value", () => {
     ["MAX_MACHINES", "99999", { maxMachines: 99_999 }],
     ["AUTH_EPOCH", "2", { authEpoch: "2" }],
     ["OIDC_AUDIENCE", "mayfly", { oidcAudience: "mayfly" }],
+    ["OIDC_AUDIENCE", "https://a.example/b?c=~", { oidcAudience: "https://a.example/b?c=~" }],
+    ["OIDC_AUDIENCE", "x".repeat(255), { oidcAudience: "x".repeat(255) }],
   ])("%s=%j", (key, value, expected) => {
     expect(read({ [key]: value })).toMatchObject(expected);
   });
@@ -99,7 +101,10 @@ describe("a bad value is refused by key, and never repeated", () => {
     ["CREATES", [CANARY, "ON", "true", " ", true]],
     ["MAX_MACHINES", [CANARY, "0", "-1", "1.5", "100000", " ", 7, { [CANARY]: 1 }]],
     ["AUTH_EPOCH", [" ", "\t\n", 7, { [CANARY]: 1 }]],
-    ["OIDC_AUDIENCE", [" ", 7, { [CANARY]: 1 }, CANARY.repeat(43)]],
+    [
+      "OIDC_AUDIENCE",
+      [" ", 7, { [CANARY]: 1 }, CANARY.repeat(43), `${CANARY} ${CANARY}`, `${CANARY}ä`, `${CANARY}\n,`],
+    ],
   ];
 
   it.each(cases.flatMap(([key, values]) => values.map((value): [string, unknown] => [key, value])))(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BUILT_IN_ISSUERS } from "../src/auth/issuers.ts";
-import { MAKEABLE } from "../src/auth/policy.ts";
+import { MAKEABLE, policyEntry } from "../src/auth/policy.ts";
 import { readConfig } from "../src/config.ts";
 import { createDeployments, defineConfig, readDeployment, verifyDeployment } from "../src/deployment.ts";
 import { Misconfigured } from "../src/machine/misconfigured.ts";
@@ -14,6 +14,10 @@ const CI = { name: "ci", issuer: "github", claims: { repository_id: "1" } };
 const FORGE = { name: "forge", url: "https://forge.example", id_claim: "sub" };
 const GITLAB = { issuer: "gitlab", claims: { project_id: "1" } };
 const OTHER = { issuer: "forge", claims: { sub: "a" } };
+
+const PROFILE_KEYS =
+  "server_type, region, arch, image, ttl, labels, cloud_init, enable_ipv4, enable_ipv6, keep_on_failure, " +
+  "ssh_keys, firewalls, networks";
 
 const read = (given: unknown, mayBeLocal = false) => readDeployment(given, mayBeLocal);
 
@@ -192,7 +196,7 @@ describe("a mistake names the entry, the key and the rule", () => {
       "policies.0.name must be 1 to 32 lower-case letters, digits and inner hyphens, beginning with a letter",
       { name: "Canary" },
     ],
-    ["policies.ci.claim is no key that can stand here", { claim: {} }],
+    [`policies.ci.claim is no key that can stand here: ${Object.keys(policyEntry.shape).join(", ")}`, { claim: {} }],
     ["policies.ci.issuer must be one of github, gitlab, forge", { issuer: "githab" }],
     ["policies.ci.issuer must not be empty", { issuer: "" }],
     [
@@ -261,10 +265,10 @@ describe("a mistake names the entry, the key and the rule", () => {
   });
 
   it.each<[string, object]>([
-    ["policies.people.claims must be left out without an issuer: tokens and hooks have none", { claims: {} }],
-    ["policies.people.owner must be left out without an issuer: tokens and hooks have none", { owner: "run" }],
+    ["policies.people.claims must be left out without an issuer: minted tokens have none", { claims: {} }],
+    ["policies.people.owner must be left out without an issuer: minted tokens have none", { owner: "run" }],
     [
-      "policies.people.privileged_events must be left out without an issuer: tokens and hooks have none",
+      "policies.people.privileged_events must be left out without an issuer: minted tokens have none",
       { privileged_events: false },
     ],
     ["policies.people.account must be owner or policy without an issuer", { account: "repository" }],
@@ -290,8 +294,8 @@ describe("a mistake names the entry, the key and the rule", () => {
 
   it.each<[string, unknown]>([
     ["profiles.small must be of type object", CANARY],
-    ["profiles.small.servertype is no key that can stand here", { servertype: CANARY }],
-    ["profiles.small.profile is no key that can stand here", { profile: "other" }],
+    [`profiles.small.servertype is no key that can stand here: ${PROFILE_KEYS}`, { servertype: CANARY }],
+    [`profiles.small.profile is no key that can stand here: ${PROFILE_KEYS}`, { profile: "other" }],
     [
       "profiles.small.arch must be left out where server_type is given: a type has its own",
       { server_type: "cx23", arch: "amd64" },
@@ -353,10 +357,17 @@ describe("a mistake names the entry, the key and the rule", () => {
       "issuers.forge.jwks must be https: keys that came in the clear could be anybody's",
       { jwks: "http://canary.example" },
     ],
-    ["issuers.forge.audience must not be empty", { audience: "" }],
+    ["issuers.forge.audience must be 1 to 255 letters, digits and signs of ASCII, without spaces", { audience: "" }],
+    [
+      "issuers.forge.audience must be 1 to 255 letters, digits and signs of ASCII, without spaces",
+      { audience: "two canaries" },
+    ],
     ["issuers.forge.kind must be github or gitlab, or left out", { kind: "forgejo" }],
     ["issuers.forge.id_claim must be left out where kind says which claims are ids", { kind: "github" }],
-    ["issuers.forge.secret is no key that can stand here", { secret: CANARY }],
+    [
+      "issuers.forge.secret is no key that can stand here: name, url, jwks, audience, kind, id_claim",
+      { secret: CANARY },
+    ],
   ])("of an issuer: %s", (message, more) => {
     const refusal = refusalOf(() => read(issuer(more)));
     expect(refusal.message).toBe(message);
@@ -504,7 +515,7 @@ describe("a part as JSON in a setting", () => {
   it.each(["POLICIES", "PROFILES", "ISSUERS"])(
     "names the setting where it is no JSON, and what is in it else: %s",
     (name) => {
-      for (const value of [`[${CANARY}]`, "[", { [CANARY]: 1 }]) {
+      for (const value of [`[${CANARY}]`, "[", '[{"name": "main"', `[{"name": '${CANARY}'`, { [CANARY]: 1 }]) {
         const refusal = refusalOf(() => open({ ...LOCAL, [name]: value }));
         expect(refusal.message).toBe(`${name} must be JSON of what that part of mayfly.config.ts would be`);
         expect(refusal.stack).not.toContain(CANARY);
@@ -542,7 +553,7 @@ describe("OIDC_AUDIENCE", () => {
       expect(() => open(file, { OIDC_AUDIENCE: "mayfly" })).not.toThrow();
     }
     expect(refusalOf(() => open({ policies: [CI] })).rule).toBe(
-      "must be set: there is a policy for tokens of an issuer, and whom those must be made for is not said",
+      "must be set, as [vars] in wrangler.toml: there is a policy for tokens of an issuer, and whom those must be made for is not said",
     );
   });
 

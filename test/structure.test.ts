@@ -18,7 +18,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   http: ["machine", "lifecycle", "reaper", "auth", "store"],
   "brakes.ts": ["http", "lifecycle", "log.ts"],
   "log.ts": [],
-  "config.ts": ["machine"],
+  "config.ts": ["machine", "auth"],
   "deployment.ts": ["machine", "auth", "lifecycle", "http", "config.ts"],
   "providers.ts": ["machine", "driver", "config.ts"],
   "runtime.ts": ["log.ts"],

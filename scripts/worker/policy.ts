@@ -2,26 +2,30 @@
 import { existsSync, readFileSync } from "node:fs";
 import { decodeJwt } from "jose";
 import * as z from "zod";
-import { claimsThatCount, judgeClaims, valuesOf, type Claims } from "../../src/auth/claims.ts";
+import { claimsThatCount, judgeClaims, shownClaim, valuesOf, type Claims } from "../../src/auth/claims.ts";
 import type { Issuer } from "../../src/auth/issuers.ts";
 import { identifyClaims, isJwt } from "../../src/auth/oidc.ts";
 import type { Policy } from "../../src/auth/policy.ts";
+import { formOf } from "../../src/auth/token-form.ts";
+import { pasted } from "../../src/config.ts";
 import { partsIn, verifyDeployment } from "../../src/deployment.ts";
 import { loadConfiguration } from "../configuration.ts";
+import { readVars } from "../vars.ts";
 
-const USAGE = "usage: npm run policy -- <claims.json | token>";
+const USAGE = "usage: npm run -s policy -- <claims.json | ->";
 const HELP = `${USAGE}
 
-Tells which policy of mayfly.config.ts takes the token of a CI job, and why each other does not. Where none does, it shows the claims
-that one can be written from.
+Tells what the token of a CI job says, which policy of mayfly.config.ts takes it, and why each other does not.
 
-  claims.json   a file with the claims as a JSON object, \`iss\` among them
-  token         the token itself; it is decoded, not verified
+  claims.json   a file with the claims as a JSON object, \`iss\` among them, or with the token itself
+  -             the same from standard input, where neither npm nor a list of processes shows it:
+                printf %s "$TOKEN" | npm run -s policy -- -
 
+A token is decoded, not verified. Whether it is made for here is told where that is known: by OIDC_AUDIENCE in the environment, else in
+[vars] of wrangler.toml, or by the issuer's entry.
 POLICIES and ISSUERS in the environment, as JSON, stand in place of those of the file, as under npm start.
-With OIDC_AUDIENCE it also tells whether the token is made for that.
 
-Exit code: 0 = a policy takes it, 1 = none does, 2 = the input cannot be used.`;
+Exit code: 0 = a policy takes it, 1 = it would be refused, 2 = the input cannot be used.`;
 
 const TAKEN = 0;
 const NOT_TAKEN = 1;
@@ -32,17 +36,30 @@ const claimsShape = z.looseObject(
   "must be a JSON object of claims",
 );
 
-/** The claims of a file or a token, or what is wrong with it: never its text, which may be a secret. */
-function readClaims(input: string): { claims: z.output<typeof claimsShape> } | { mistake: string } {
-  const isFile = existsSync(input);
-  if (!isFile && !isJwt(input)) return { mistake: "what is given is neither a file nor a token" };
-  const what = isFile ? input : "the token";
+type Read = { claims: z.output<typeof claimsShape>; isToken: boolean } | { mistake: string };
+
+/** The claims that are given, or what is wrong with them: never their text, which may be a secret. */
+async function read(input: string): Promise<Read> {
+  if (input === "-") return readText(readFileSync(0, "utf8").trim(), "standard input");
+  if (existsSync(input)) return readText(readFileSync(input, "utf8").trim(), input);
+  const isSecret = isJwt(input) || (await formOf(input)) !== "other";
+  return {
+    mistake: isSecret
+      ? "a token goes to standard input: others can see what a command is given"
+      : "there is no such file",
+  };
+}
+
+async function readText(text: string, from: string): Promise<Read> {
+  if ((await formOf(text)) !== "other")
+    return { mistake: "a minted token says nothing by itself: GET /v1/whoami with it tells what it may do" };
+  const isToken = isJwt(text);
   try {
-    const json: unknown = isFile ? JSON.parse(readFileSync(input, "utf8")) : decodeJwt(input);
+    const json: unknown = isToken ? decodeJwt(text) : JSON.parse(text);
     const { success, data, error } = claimsShape.safeParse(json);
-    return success ? { claims: data } : { mistake: `${what}: ${error.issues[0]?.message}` };
+    return success ? { claims: data, isToken } : { mistake: `${from}: ${error.issues[0]?.message}` };
   } catch {
-    return { mistake: isFile ? `${what} cannot be read as JSON` : "the token cannot be decoded" };
+    return { mistake: isToken ? `${from}: the token cannot be decoded` : `${from} has neither a token nor JSON` };
   }
 }
 
@@ -54,34 +71,43 @@ async function judge(claims: Claims & { iss: string }): Promise<number> {
   const { policies, issuers } = await verifyDeployment(given, true);
   const issuer = issuers.find(({ url }) => url === claims.iss);
   if (issuer === undefined) {
-    say(`no issuer has the url ${claims.iss}`);
+    sayClaims(claims, Object.keys(claims));
+    say("no: no issuer has this `iss` as its url");
     for (const { name, url } of issuers) say(`  ${name} has ${url}`);
     return NOT_TAKEN;
   }
-  say(`issuer: ${issuer.name}`);
-  sayAudience(issuer, claims);
+  sayClaims(claims, ["iss", "aud", ...Object.keys(claimsThatCount(policies, issuer, claims))]);
+  say(`policies for ${issuer.name}:`);
   const caller = await identifyClaims(issuer, claims, policies);
-  const taken = caller.ok ? caller.principal.policy : null;
-  sayPolicies(policies, taken, issuer, claims);
-  if (!caller.ok) {
-    say(`no: ${caller.refusal.message}`);
-    say("claims that a policy can be written from:");
-    for (const [claim, value] of Object.entries(claimsThatCount(policies, issuer, claims))) say(`  ${claim}: ${value}`);
+  sayPolicies(policies, caller.ok ? caller.principal.policy : null, issuer, claims);
+  const misled = await faultInAudience(issuer, claims);
+  if (!caller.ok || misled !== null) {
+    say(`no: ${caller.ok ? misled : caller.refusal.message}`);
     return NOT_TAKEN;
   }
-  say(
-    `yes: policy ${caller.principal.policy.name}, owner ${caller.principal.owner}, account ${caller.principal.account}`,
-  );
+  const { policy, owner, account } = caller.principal;
+  say(`yes: policy ${policy.name}, owner ${owner}, account ${account}`);
   return TAKEN;
 }
 
-function sayAudience({ audience, name }: Issuer, claims: Claims): void {
-  const wanted = audience ?? (process.env["OIDC_AUDIENCE"] || null);
-  const given = valuesOf(claims, "aud");
-  if (wanted !== null && given.length > 0 && !given.includes(wanted))
-    say(
-      `audience: ${given.join(", ")}. A token of ${name} is refused unless it is ${wanted}, whatever the policies say`,
-    );
+/** What a token says, and what policies are written from. */
+function sayClaims(claims: Claims, names: readonly string[]): void {
+  say("claims:");
+  for (const name of new Set(names)) {
+    const value = shownClaim(claims, name);
+    if (value !== null) say(`  ${name}: ${value}`);
+  }
+}
+
+/** Why a token is refused whatever the policies say; null where it is not, or where nobody knows. */
+async function faultInAudience({ audience, name }: Issuer, claims: Claims): Promise<string | null> {
+  const said = valuesOf(claims, "aud");
+  if (said.length === 0) return null;
+  const wanted = audience ?? pasted(process.env, "OIDC_AUDIENCE") ?? pasted(await readVars(), "OIDC_AUDIENCE");
+  if (typeof wanted === "string")
+    return said.includes(wanted) ? null : `a token of ${name} must be made for ${wanted} (\`aud\`)`;
+  say("for whom it is made is not judged: OIDC_AUDIENCE is set neither in wrangler.toml nor in the environment");
+  return null;
 }
 
 function sayPolicies(policies: readonly Policy[], taken: Policy | null, issuer: Issuer, claims: Claims): void {
@@ -103,14 +129,14 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(HELP);
     return TAKEN;
   }
-  const read = input === undefined || more.length > 0 ? { mistake: "one thing must be given" } : readClaims(input);
-  if ("mistake" in read) {
-    say(read.mistake, console.error);
+  const given = input === undefined || more.length > 0 ? { mistake: "one thing must be given" } : await read(input);
+  if ("mistake" in given) {
+    say(given.mistake, console.error);
     console.error(USAGE);
     return BAD_INPUT;
   }
-  if (!existsSync(input ?? "")) say("token: decoded, not verified");
-  return judge(read.claims);
+  if (given.isToken) say("a token: decoded, not verified");
+  return judge(given.claims);
 }
 
 try {

@@ -75,13 +75,18 @@ export const configName = z
   .string("must be text")
   .regex(NAME, "must be 1 to 32 lower-case letters, digits and inner hyphens, beginning with a letter");
 
+/** Whom tokens must be made for. What a person pastes along, like a space, no token's `aud` would ever be. */
+export const audience = z
+  .string("must be text")
+  .regex(/^[!-~]{1,255}$/, "must be 1 to 255 letters, digits and signs of ASCII, without spaces");
+
 /** An entry of `issuers`, as it is written. */
 export const issuerEntry = (isLocal: boolean) =>
   z.strictObject({
     name: configName,
     url: address(isLocal),
     jwks: address(isLocal).optional(),
-    audience: z.string().min(1, "must not be empty").optional(),
+    audience: audience.optional(),
     kind: z.enum(["github", "gitlab"], "must be github or gitlab, or left out").optional(),
     id_claim: z
       .string()
@@ -96,13 +101,13 @@ export const issuerEntry = (isLocal: boolean) =>
 export type IssuerEntry = z.input<ReturnType<typeof issuerEntry>>;
 
 /** An entry in the words of the code. */
-export const issuerOf = ({ name, url, jwks, audience, kind, id_claim: idClaim }: IssuerEntry): Issuer => ({
-  name,
-  url,
-  jwks: jwks ?? null,
-  audience: audience ?? null,
-  kind: kind ?? "other",
-  idClaim: idClaim ?? null,
+export const issuerOf = (entry: IssuerEntry): Issuer => ({
+  name: entry.name,
+  url: entry.url,
+  jwks: entry.jwks ?? null,
+  audience: entry.audience ?? null,
+  kind: entry.kind ?? "other",
+  idClaim: entry.id_claim ?? null,
 });
 
 /** What is wrong with an issuer among those before it: the field and the rule; null where nothing is. */

@@ -145,7 +145,7 @@ export function faultIn(entry: Read, issuers: readonly Issuer[]): { field: strin
 }
 
 function faultWithoutIssuer({ claims, owner, account, privileged_events: privileged }: Read) {
-  const without = "must be left out without an issuer: tokens and hooks have none";
+  const without = "must be left out without an issuer: minted tokens have none";
   if (claims !== undefined) return { field: "claims", rule: without };
   if (owner !== undefined) return { field: "owner", rule: without };
   if (privileged !== undefined) return { field: "privileged_events", rule: without };

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { loadConfiguration } from "../../scripts/configuration.ts";
 import { issuerEntry } from "../../src/auth/issuers.ts";
@@ -13,6 +13,7 @@ import { npmStart, ROOT, type Started } from "./npm-start.ts";
 
 const execute = promisify(execFile);
 const said = z.object({ code: z.number(), stdout: z.string(), stderr: z.string() });
+const lifeOf = z.object({ created_at: z.string(), expires_at: z.string() });
 const CLOUD_INIT = "#cloud-config\nruncmd: [echo from-a-file]\n";
 const WITH_A_FILE = `import { defineConfig } from "./src/deployment.ts";
 import small from "./profiles/small.yaml";
@@ -35,7 +36,10 @@ describe("mayfly.config.ts", () => {
     copy = await makeCopy();
     await copy.write("profiles/small.yaml", CLOUD_INIT);
   });
-  afterEach(() => started?.clear());
+  afterEach(async () => {
+    await started?.clear();
+    started = undefined;
+  });
   afterAll(() => copy.remove());
 
   /** Runs a program of the copy; answers how it ended and all that it said. */
@@ -58,7 +62,7 @@ describe("mayfly.config.ts", () => {
     it("passes the check and the types", async () => {
       expect(await run("npm", "run", "-s", "configuration")).toEqual({
         code: 0,
-        output: "configuration: 0 policies, 1 profiles\n",
+        output: "configuration: 0 policies, 1 profile\n",
       });
       expect(await run("npx", "--no-install", "tsc", "--noEmit")).toEqual({ code: 0, output: "" });
     });
@@ -132,15 +136,93 @@ describe("mayfly.config.ts", () => {
     });
   });
 
+  describe("whose policies need a setting beside it", () => {
+    const TAKES = `export default { policies: [{ name: "ci", issuer: "github", claims: { repository_id: "12" } }] };\n`;
+    const MISSING =
+      "OIDC_AUDIENCE must be set, as [vars] in wrangler.toml: there is a policy for tokens of an issuer, and whom those must be made for is not said\n";
+    const READ = { code: 0, output: "configuration: 1 policy, 0 profiles\n" };
+    const check = () => run("npm", "run", "-s", "configuration");
+    beforeEach(() => copy.write("mayfly.config.ts", TAKES));
+    afterEach(() => copy.writeVars(""));
+
+    it("fails the check and is not deployed without it: the Worker would answer nothing else", async () => {
+      expect(await check()).toEqual({ code: 1, output: MISSING });
+      const { code, output } = await deploy();
+      expect(code).toBe(1);
+      expect(output).toContain(MISSING.trim());
+      await copy.writeVars('OIDC_AUDIENCE = ""');
+      expect(await check()).toEqual({ code: 1, output: MISSING });
+    });
+
+    it("passes with it in wrangler.toml, or told by name where it is set elsewhere", async () => {
+      expect(await run("env", "OIDC_AUDIENCE=mayfly", "npm", "run", "-s", "configuration")).toEqual(READ);
+      await copy.writeVars('OIDC_AUDIENCE = "mayfly"');
+      expect(await check()).toEqual(READ);
+    });
+
+    it("fails for what is set and cannot be used, needed or not", async () => {
+      await copy.writeVars('OIDC_AUDIENCE = "may fly"');
+      const failure = { code: 1, output: expect.stringMatching(/^OIDC_AUDIENCE must be 1 to 255 /) as unknown };
+      expect(await check()).toEqual(failure);
+      await copy.write("mayfly.config.ts", "export default {};\n");
+      expect(await check()).toEqual(failure);
+      await copy.writeVars('MAX_AGE = "long"');
+      expect(await check()).toEqual({ code: 1, output: expect.stringMatching(/^MAX_AGE must be /) as unknown });
+    });
+
+    it("tells of lengths that are more than MAX_AGE lets come true", async () => {
+      const policies = `[{ name: "a", longest: "2h" }, { name: "b", longest: "1h" }]`;
+      const profiles = `{ c: { ttl: "61m" }, d: { ttl: "60m" }, e: {} }`;
+      await copy.write("mayfly.config.ts", `export default { policies: ${policies}, profiles: ${profiles} };\n`);
+      await copy.writeVars('MAX_AGE = "1h"');
+      expect(await check()).toEqual({
+        code: 0,
+        output: `configuration: 2 policies, 3 profiles
+note: policies.a.longest is longer than MAX_AGE, which is 1h: no machine lives so long
+note: profiles.c.ttl is longer than MAX_AGE, which is 1h: whoever names no other ttl is refused
+`,
+      });
+    });
+
+    it("is served by npm start with the settings of wrangler.toml; those of the environment go first", async () => {
+      await copy.writeVars('OIDC_AUDIENCE = "mayfly"\nMAX_AGE = "2h"\nDEFAULT_TTL = "90m"');
+      started = await npmStart({ CRON: "off", ADMIN_TOKEN: "admin-of-this-test", DEFAULT_TTL: "30m" }, copy.path);
+      const headers = { Authorization: "Bearer admin-of-this-test" };
+      const whoami: unknown = await (await fetch(`${started.url}/v1/whoami`, { headers })).json();
+      expect(whoami).toMatchObject({ whoami: { policy: { longest: "2h" } } });
+      const asked = { method: "PUT", headers, body: '{"server_type":"cx23","region":"fsn1"}' };
+      const answer = await fetch(`${started.url}/v1/machines/a`, asked);
+      const { machine } = z.object({ machine: lifeOf }).parse(await answer.json());
+      const minutes = (Date.parse(machine.expires_at) - Date.parse(machine.created_at)) / 60_000;
+      expect(Math.round(minutes)).toBe(30);
+      expect(started.output).toMatch(/^ {2}policies {5}ci$/m);
+    });
+
+    it("keeps npm start from starting where wrangler.toml has what cannot be used, and says where it stands", async () => {
+      await copy.writeVars('OIDC_AUDIENCE = "mayfly"\nMAX_AGE = "long"');
+      await expect(npmStart({}, copy.path)).rejects.toThrow(/MAX_AGE must be .* \(\[vars\] in wrangler\.toml\)/);
+    });
+  });
+
+  it("is left as its owner writes it: neither it nor its profiles need the format of the rest", async () => {
+    await copy.write("mayfly.config.ts", "export default {policies:[{name:'a'}],}\n");
+    await copy.write("profiles/other.yaml", "#cloud-config\nruncmd:   [ 'a' ]\n");
+    await copy.write("profiles/other.ts", "export const a = {b:'c'}\n");
+    expect((await run("npx", "--no-install", "oxfmt", "--check", "mayfly.config.ts", "profiles")).output).not.toContain(
+      "Format issues",
+    );
+  });
+
   it.each([
     [
       "has no default export",
       "export const policies = [];\n",
-      "must have a default export: what defineConfig is given",
+      "other.config.ts must have a default export: what defineConfig is given",
     ],
-    ["exports no object", "export default 7;\n", "must have a default export: what defineConfig is given"],
-    ["cannot be read", "export default {\n", "ERROR"],
-    ["throws", 'throw new Error("no such day");\n', "no such day"],
+    ["exports no object", "export default 7;\n", "other.config.ts must export an object: what defineConfig is given"],
+    ["exports a list", "export default [];\n", "other.config.ts must export an object: what defineConfig is given"],
+    ["cannot be read", "export default {\n", "other.config.ts:2:0: ERROR"],
+    ["throws", 'throw new Error("no such day");\n', "other.config.ts cannot be run: no such day"],
     [
       "misses a file",
       'import a from "./a.yaml";\nexport default { profiles: { a: { cloud_init: a } } };\n',

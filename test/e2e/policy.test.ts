@@ -1,16 +1,14 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
-import { ROOT } from "./npm-start.ts";
+import { makeCopy, type Copy } from "./copy.ts";
 
 const execute = promisify(execFile);
 const failed = z.object({ code: z.number(), stdout: z.string(), stderr: z.string() });
 const GITHUB = "https://token.actions.githubusercontent.com";
-const USAGE = "usage: npm run policy -- <claims.json | token>\n";
+const USAGE = "usage: npm run -s policy -- <claims.json | ->\n";
 const CLAIMS = {
   iss: GITHUB,
   aud: "mayfly",
@@ -28,29 +26,33 @@ const POLICIES = [
   { name: "default" },
 ];
 
+/** Has the form of one. */
+const MINTED = `mayfly_${"canary".repeat(9)}aaaaa`;
+
 /** A JWT of no worth: what signs it is not looked at. */
 const tokenOf = (claims: object): string =>
   [{ alg: "RS256" }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".") + ".c2ln";
 
 describe("npm run policy", () => {
-  let folder: string;
+  let copy: Copy;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "mayfly-claims-"));
+    copy = await makeCopy();
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  afterAll(() => copy.remove());
 
-  async function run(args: readonly string[], settings: Record<string, string> = {}) {
-    const env = { ...process.env, POLICIES: JSON.stringify(POLICIES), ...settings };
+  async function run(args: readonly string[], settings: Record<string, string> = {}, input = "") {
+    const env = { ...process.env, OIDC_AUDIENCE: "mayfly", POLICIES: JSON.stringify(POLICIES), ...settings };
+    const running = execute("npm", ["run", "-s", "policy", "--", ...args], { cwd: copy.path, env });
+    running.child.stdin?.end(input);
     try {
-      return { code: 0, ...(await execute("npm", ["run", "-s", "policy", "--", ...args], { cwd: ROOT, env })) };
+      return { code: 0, ...(await running) };
     } catch (error) {
       return failed.parse(error);
     }
   }
   async function fileOf(text: string): Promise<string> {
-    const file = join(folder, "claims.json");
-    await writeFile(file, text);
-    return file;
+    await copy.write("claims.json", text);
+    return join(copy.path, "claims.json");
   }
   const judge = async (claims: object, settings?: Record<string, string>) =>
     run([await fileOf(JSON.stringify(claims))], settings);
@@ -58,7 +60,15 @@ describe("npm run policy", () => {
   it("tells which policy takes the claims, whose what it makes would be, and why each other does not", async () => {
     expect(await judge(CLAIMS)).toEqual({
       code: 0,
-      stdout: `issuer: github
+      stdout: `claims:
+  iss: ${GITHUB}
+  aud: mayfly
+  repository_id: 712
+  repository_owner_id: 9
+  ref: refs/heads/next
+  event_name: push
+  run_id: 55
+policies for github:
   main: \`ref\` is refs/heads/next, and must be one of refs/heads/main, refs/tags/*
   run: fits
   wide: fits, but run comes first
@@ -95,7 +105,8 @@ yes: policy run, owner gh.712.55, account gh.712
   it("ends with 1 for an issuer that is not there, and names those that are", async () => {
     const { code, stdout } = await judge({ ...CLAIMS, iss: "https://forge.example" });
     expect(code).toBe(1);
-    expect(stdout).toBe(`no issuer has the url https://forge.example
+    expect(stdout).toContain("claims:\n  iss: https://forge.example\n  aud: mayfly\n  repository_id: 712\n");
+    expect(stdout.slice(stdout.indexOf("no: "))).toBe(`no: no issuer has this \`iss\` as its url
   github has ${GITHUB}
   gitlab has https://gitlab.com
 `);
@@ -117,21 +128,46 @@ yes: policy run, owner gh.712.55, account gh.712
     const { code, stdout } = await judge(CLAIMS, { POLICIES: "" });
     expect(code).toBe(1);
     expect(stdout).toContain("no: No policy takes tokens of github.");
-    expect(stdout).toContain("claims that a policy can be written from:\n  repository_id: 712\n");
+    expect(stdout).toContain("claims:\n");
+    expect(stdout).toContain("  repository_id: 712\n");
   });
 
-  it("takes a token, and says that it does not verify it", async () => {
-    const { code, stdout, stderr } = await run([tokenOf(CLAIMS)]);
+  it.each([
+    ["standard input", () => run(["-"], {}, `${tokenOf(CLAIMS)}\n`)],
+    ["a file", async () => run([await fileOf(tokenOf(CLAIMS))])],
+  ])("takes a token from %s, and says that it does not verify it", async (_where, judged) => {
+    const { code, stdout, stderr } = await judged();
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatch(/^token: decoded, not verified$/m);
+    expect(stdout).toMatch(/^a token: decoded, not verified$/m);
     expect(stdout).toContain("yes: policy run");
   });
 
-  it("tells of a token that is made for somebody else, where it knows for whom it should be", async () => {
-    expect((await judge(CLAIMS, { OIDC_AUDIENCE: "mayfly" })).stdout).not.toContain("audience");
-    expect((await judge(CLAIMS, { OIDC_AUDIENCE: "other" })).stdout).toContain(
-      "audience: mayfly. A token of github is refused unless it is other, whatever the policies say\n",
+  it("takes claims from standard input", async () => {
+    const { code, stdout } = await run(["-"], {}, JSON.stringify(CLAIMS));
+    expect(code).toBe(0);
+    expect(stdout).not.toContain("decoded");
+  });
+
+  it("ends with 1 for a token that is made for somebody else, whatever the policies say", async () => {
+    const { code, stdout } = await judge(CLAIMS, { OIDC_AUDIENCE: "other" });
+    expect(code).toBe(1);
+    expect(stdout).toContain("  run: fits\n");
+    expect(stdout).toContain("no: a token of github must be made for other (`aud`)\n");
+    expect(stdout).not.toContain("yes:");
+    const { aud: _none, ...claims } = CLAIMS;
+    expect((await judge(claims, { OIDC_AUDIENCE: "other" })).code).toBe(0);
+  });
+
+  it("knows for whom tokens must be made from wrangler.toml, too, and says where nobody does", async () => {
+    const unknown = await judge(CLAIMS, { OIDC_AUDIENCE: "" });
+    expect(unknown.code).toBe(0);
+    expect(unknown.stdout).toContain(
+      "for whom it is made is not judged: OIDC_AUDIENCE is set neither in wrangler.toml",
     );
+    await copy.writeVars('OIDC_AUDIENCE = "other"');
+    expect((await judge(CLAIMS, { OIDC_AUDIENCE: "" })).stdout).toContain("must be made for other");
+    expect((await judge(CLAIMS)).code).toBe(0);
+    await copy.writeVars("");
   });
 
   it("shows a terminal nothing that it would obey", async () => {
@@ -143,17 +179,23 @@ yes: policy run, owner gh.712.55, account gh.712
     const { code, stdout, stderr } = await run([flag]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(USAGE);
-    expect(stdout).toContain("Exit code: 0 = a policy takes it, 1 = none does, 2 = the input cannot be used.");
+    expect(stdout).toContain(
+      "Exit code: 0 = a policy takes it, 1 = it would be refused, 2 = the input cannot be used.",
+    );
   });
 
   it.each([
     ["nothing", [], "one thing must be given"],
     ["two things", ["a", "b"], "one thing must be given"],
-    ["neither file nor token", ["/nowhere/canary.json"], "what is given is neither a file nor a token"],
-    ["a token that is none", ["eyJjYW5hcnk.e.canary"], "the token cannot be decoded"],
-    ["a token without an issuer", [tokenOf({ sub: "canary" })], "the token: `iss` must be there"],
-  ])("ends with 2 and the usage for %s, which it does not repeat", async (_what, args, sentence) => {
-    const { code, stdout, stderr } = await run(args);
+    ["a file that is not there", ["/nowhere/canary.json"], "there is no such file"],
+    ["a token that all can see", [tokenOf({ iss: "canary" })], "a token goes to standard input"],
+    ["a minted token that all can see", [MINTED], "a token goes to standard input"],
+    ["a minted token", ["-"], "a minted token says nothing by itself: GET /v1/whoami with it tells", MINTED],
+    ["a token that is none", ["-"], "standard input: the token cannot be decoded", "eyJjYW5hcnk.e.canary"],
+    ["a token without an issuer", ["-"], "standard input: `iss` must be there", tokenOf({ sub: "canary" })],
+    ["an empty input", ["-"], "standard input has neither a token nor JSON"],
+  ])("ends with 2 and the usage for %s, which it does not repeat", async (_what, args, sentence, input = "") => {
+    const { code, stdout, stderr } = await run(args, {}, input);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(sentence);
     expect(stderr).toContain(USAGE);
@@ -161,7 +203,7 @@ yes: policy run, owner gh.712.55, account gh.712
   });
 
   it.each([
-    ["[", "cannot be read as JSON"],
+    ["[", "has neither a token nor JSON"],
     ["7", "must be a JSON object of claims"],
     ['{"iss": ["canary"]}', "`iss` must be there"],
   ])("ends with 2 for a file that says %s", async (text, sentence) => {

@@ -5,7 +5,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { startStack, type Stack } from "../../scripts/stack.ts";
 import { refuseForbidden, watchRequest } from "../driven-simulator.ts";
 
-const settings = { ADMIN_TOKEN: "e2e-admin", HCLOUD_TOKEN: "e2e-hcloud", INSTALLATION: "local" };
+/** A configuration of its own: that of the deployment is bundled along. */
+const NOTHING = { POLICIES: "[]", PROFILES: "{}", ISSUERS: "[]" };
+const settings = { ADMIN_TOKEN: "e2e-admin", HCLOUD_TOKEN: "e2e-hcloud", INSTALLATION: "local", ...NOTHING };
 const BODY = { server_type: "cx23", region: "fsn1" };
 const MINUTE_MS = 60_000;
 

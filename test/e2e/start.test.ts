@@ -2,7 +2,8 @@ import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { promisify } from "node:util";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { makeCopy, type Copy } from "./copy.ts";
 import { freePort, npmStart, type Started } from "./npm-start.ts";
 
 const shell = promisify(execFile);
@@ -24,8 +25,13 @@ function parentOf(pid: string): number {
 const alive = (pids: number[]): number[] => pids.filter((pid) => parentOf(String(pid)) > 0);
 
 describe("npm start", () => {
+  let copy: Copy;
   let started: Started | undefined;
-  const start = async (env: Record<string, string> = {}) => (started = await npmStart(env));
+  const start = async (env: Record<string, string> = {}) => (started = await npmStart(env, copy.path));
+  beforeAll(async () => {
+    copy = await makeCopy();
+  });
+  afterAll(() => copy.remove());
   afterEach(async () => {
     await started?.clear();
     started = undefined;
@@ -36,6 +42,8 @@ describe("npm start", () => {
     async (signal) => {
       const { child, output } = await start();
       expect(output).toMatch(/^mayfly ready on http:\/\/127\.0\.0\.1:\d+$/m);
+      expect(output).toMatch(/^Try it:$/m);
+      expect(output).toMatch(/^ {2}policies {5}none: /m);
       const lines = output.split("\n").flatMap((line) => /^\s*(curl .*)$/.exec(line)?.[1] ?? []);
       expect(lines).toHaveLength(3);
       const answers: string[] = [];
@@ -89,7 +97,7 @@ describe("npm start", () => {
   });
 
   it("takes policies and profiles by their names, and its Worker goes by them", async () => {
-    const { url } = await start({
+    const { url, output } = await start({
       CRON: "off",
       ADMIN_TOKEN: "admin-of-this-test",
       POLICIES: JSON.stringify([{ name: "default", only_profiles: true }]),
@@ -101,5 +109,7 @@ describe("npm start", () => {
     };
     expect(await put({ server_type: "cx23", region: "fsn1" })).toBe(403);
     expect(await put({ profile: "small" })).toBe(201);
+    // The lines to try may be refused under it.
+    expect(output).toMatch(/^Try it \(your policy `default` holds for the admin, too: .*\):$/m);
   });
 });
