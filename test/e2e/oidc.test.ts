@@ -38,6 +38,11 @@ describe("a CI job without a secret, whose forge is on a real socket", () => {
         ISSUERS: JSON.stringify([{ name: "forge", url: server.url, kind: "github" }, ...faulty]),
         POLICIES: JSON.stringify([
           { name: "main", issuer: "forge", claims: { repository_id: "74", ref: "refs/heads/main" } },
+          ...faulty.map(({ name }) => ({
+            name,
+            issuer: name,
+            claims: { repository_id: "74" },
+          })),
         ]),
       },
       onRequest: watchRequest,
