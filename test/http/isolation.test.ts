@@ -216,10 +216,11 @@ const attacksOn = (route: Route, hers: Hers): fc.Arbitrary<Attack> =>
 
 /** Those that do nothing but name what is hers, which chance alone would seldom put together. */
 function plainAttacksOn(route: Route, hers: Hers): Attack[] {
-  const hersAlone = [hers.machine, hers.firewall, hers.network, hers.key];
+  const refs = [hers.machine, hers.firewall, hers.network, hers.key];
   const sent = HER_CALLS[nameOf(route)]?.body;
   const body = sent === BODY ? { server_type: "cx23", region: "fsn1" } : sent;
-  return hersAlone.map((ref) => ({ path: route.path.replaceAll(/:\w+/g, ref), body }));
+  const paths = new Set(refs.map((ref) => route.path.replaceAll(/:\w+/g, ref)));
+  return [...paths].map((path) => ({ path, body }));
 }
 
 /** The same for all attackers of a run. */
@@ -243,6 +244,8 @@ describe("one owner cannot hurt another, nor see what is hers", () => {
     const mayfly = open();
     const { hers, her } = await settle(mayfly, victim);
     const before = await stateOf(mayfly, owner);
+    // Of two addresses one may be the beginning of the other.
+    const address = new RegExp(`\\b${hers.address.replaceAll(".", "\\.")}\\b`);
     const minted = await Promise.all(MINTED.map((policy) => mayfly.tokenOf("attacker", { policy })));
     const tokens = [...minted, ...(await Promise.all(JOBS.map(signed)))];
     const attack = fc.tuple(fc.constantFrom(...tokens), attacksOn(route, hers));
@@ -252,7 +255,7 @@ describe("one owner cannot hurt another, nor see what is hers", () => {
         expect(status).not.toBe(500);
         const told = text + JSON.stringify([...headers]);
         expect(told).not.toContain(CANARY);
-        expect(told).not.toContain(hers.address);
+        expect(told).not.toMatch(address);
         const sent = decodeURIComponent(path) + JSON.stringify(body);
         const ids = [hers.machine, hers.ended, hers.firewall, hers.network, hers.key, hers.token];
         expect(ids.filter((id) => told.includes(id) && !sent.includes(id))).toEqual([]);
