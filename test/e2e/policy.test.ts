@@ -1,9 +1,11 @@
 import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { makeCopy, type Copy } from "./copy.ts";
+import { ROOT } from "./npm-start.ts";
 
 const execute = promisify(execFile);
 const failed = z.object({ code: z.number(), stdout: z.string(), stderr: z.string() });
@@ -93,6 +95,16 @@ yes: policy run, owner gh.712.55, account gh.712
     expect(stdout).toContain("wide: `repository_owner_id` is 2, and must be 9\n");
     expect(stdout).toMatch(/^no: No policy fits this token/m);
     expect(stdout).not.toContain("fits\n");
+  });
+
+  it("takes the claims that docs/how-to/policies.md shows, as they stand there", async () => {
+    const page = await readFile(join(ROOT, "docs/how-to/policies.md"), "utf8");
+    const shown = /```json\n(.*?)```/s.exec(page)?.[1] ?? "";
+    const { claims } = z.object({ claims: z.record(z.string(), z.string()) }).parse(JSON.parse(shown));
+    const main = { name: "main", issuer: "github", claims: { repository_id: "712345678", ref: "refs/heads/main" } };
+    const { code, stdout } = await judge(claims, { POLICIES: JSON.stringify([main]) });
+    expect(code).toBe(1);
+    expect(stdout).toContain("  main: `ref` is refs/heads/next, and must be refs/heads/main\n");
   });
 
   it("ends with 1 where nothing would be whose claims are too few to keep machines under", async () => {
