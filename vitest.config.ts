@@ -36,7 +36,7 @@ export default defineConfig({
           exclude: ["test/e2e/**"],
           setupFiles: ["./test/setup.ts"],
           // A slow machine is no failure.
-          testTimeout: 30_000,
+          testTimeout: 120_000,
           // One workerd for all files: setup.ts empties the database before each test instead.
           isolate: false,
           fileParallelism: false,
