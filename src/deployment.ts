@@ -24,8 +24,16 @@ import {
   type PolicyEntry,
 } from "./auth/policy.ts";
 import { isLocal, pasted, type Config } from "./config.ts";
-import { HttpProblem, validOf } from "./http/edge/problem.ts";
-import { tellIssue } from "./http/edge/issues.ts";
+import {
+  entriesOf,
+  inConfiguration,
+  NO_KEY,
+  parsed,
+  refuse,
+  refuseDropped,
+  UNDEFINED,
+} from "./configuration-entries.ts";
+import { validOf } from "./http/edge/problem.ts";
 import { orderOf, profileBody, type ProfileEntry } from "./http/machines/body.ts";
 import { checkProfile, type Profiles } from "./lifecycle/order.ts";
 import { Misconfigured } from "./machine/misconfigured.ts";
@@ -144,27 +152,6 @@ function partsOf(given: unknown) {
   return { policies, profiles, issuers };
 }
 
-const NO_KEY = "is no key that can stand here";
-const UNDEFINED = "must have a value, or be left out: it is undefined";
-
-/**
- * Throws {@link Misconfigured} for what would be dropped without a word, deep in an entry: whoever wrote it meant something. A key
- * that is `undefined` is mostly a slip in a name (`LISTS.smal`), and `__proto__` is no key to whoever copies.
- */
-function refuseDropped(given: unknown, key: string): void {
-  if (typeof given !== "object" || given === null) return;
-  const prototype: unknown = Object.getPrototypeOf(given);
-  // Written in a literal, __proto__ is what an object inherits from.
-  if (!Array.isArray(given) && prototype !== null && Object.getPrototypeOf(prototype) !== null)
-    throw new Misconfigured(key, "must be a plain object, which inherits nothing");
-  for (const [name, value] of Object.entries(given)) {
-    const path = `${key}.${name}`;
-    if (name === "__proto__") throw new Misconfigured(path, NO_KEY);
-    if (value === undefined) throw new Misconfigured(path, UNDEFINED);
-    refuseDropped(value, path);
-  }
-}
-
 function readIssuers(given: unknown, mayBeLocal: boolean): Issuer[] {
   const schema = issuerEntry(mayBeLocal);
   const issuers = [...BUILT_IN_ISSUERS];
@@ -212,45 +199,4 @@ const withMost = (policy: Policy, mostMachines: number | null): Policy => ({ ...
 function unknownProfile(patterns: readonly string[], profiles: Profiles) {
   const index = patterns.findIndex((pattern) => isSpeltOut(pattern) && !profiles.has(pattern));
   return index < 0 ? null : { field: `profiles.${index}`, rule: `must be a profile: there is no ${patterns[index]}` };
-}
-
-/** The entries of a list, each with what it is called in errors: its name, where that can be read, else its place. */
-function entriesOf(part: string, given: unknown): { key: string; entry: unknown }[] {
-  const entries = parsed(z.array(z.unknown(), `must be a list of ${part}`), given, part);
-  return entries.map((entry, index) => {
-    const named = z.object({ name: configName }).safeParse(entry);
-    const key = `${part}.${named.success ? named.data.name : index}`;
-    refuseDropped(entry, key);
-    return { key, entry };
-  });
-}
-
-function refuse(key: string, fault: { readonly field: string; readonly rule: string } | null): void {
-  if (fault !== null) throw new Misconfigured(`${key}.${fault.field}`, fault.rule);
-}
-
-function parsed<T>(schema: z.ZodType<T>, given: unknown, key: string): T {
-  const result = schema.safeParse(given);
-  if (result.success) return result.data;
-  throw misconfigured(key, tellIssue(result.error.issues, key, noKey(schema, result.error)));
-}
-
-/** Of an entry's own keys it is said which there are; what stands deeper has too many shapes. */
-function noKey(schema: z.ZodType, { issues }: z.ZodError): string {
-  const isOwn = issues.some(({ code, path }) => code === "unrecognized_keys" && path.length === 0);
-  const keys = isOwn && schema instanceof z.ZodObject ? `: ${Object.keys(schema.shape).join(", ")}` : "";
-  return NO_KEY + keys;
-}
-
-/** What is said of a request's body, said of the entry. */
-function inConfiguration<T>(key: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw error instanceof HttpProblem ? misconfigured(key, error) : error;
-  }
-}
-
-function misconfigured(key: string, { details: { field, rule, detail } }: HttpProblem): Misconfigured {
-  return new Misconfigured(field === undefined || field === key ? key : `${key}.${field}`, rule ?? detail);
 }

@@ -19,7 +19,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   "brakes.ts": ["http", "lifecycle", "log.ts"],
   "log.ts": [],
   "config.ts": ["machine", "auth"],
-  "deployment.ts": ["machine", "auth", "lifecycle", "http", "config.ts"],
+  "configuration-entries.ts": ["machine", "auth", "http"],
+  "deployment.ts": ["machine", "auth", "lifecycle", "http", "config.ts", "configuration-entries.ts"],
   "providers.ts": ["machine", "driver", "config.ts"],
   "runtime.ts": ["log.ts"],
   "invocation.ts": [
