@@ -83,8 +83,14 @@ export function openOddities(simulator: Simulator, clock: Clock, books: Books) {
     for (const { at, askedAt, effect, send } of due) {
       const before = new Set(simulator.state().servers.map(({ id }) => id));
       clock.now = Math.min(at, now);
-      await send();
-      clock.now = now;
+      try {
+        await send();
+      } catch (error) {
+        // Another fault has met it: nobody waits for its answer any more.
+        if (!(error instanceof ConnectionDropped)) throw error;
+      } finally {
+        clock.now = now;
+      }
       // As old as its create, which is what its launch is judged by.
       for (const { id } of simulator.state().servers)
         if (!before.has(id)) {
