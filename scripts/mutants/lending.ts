@@ -75,7 +75,7 @@ export const LENDING: readonly Mutant[] = [
     file: "src/store/machine-leases.ts",
     find: '"?3 > expires_at"',
     replace: '"true"',
-    caughtBy: [SIMULATION],
+    caughtBy: ["test/lifecycle/leases.test.ts"],
   },
   {
     name: "adopted without its lease",
