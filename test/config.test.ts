@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { readConfig, readSweepConfig, SETTINGS, type Config } from "../src/config.ts";
-import { Misconfigured } from "../src/machine/misconfigured.ts";
 import { createProviders } from "../src/providers.ts";
 import { DAY, HOUR, MINUTE } from "./machine/fixtures.ts";
+import { refusalOf } from "./misconfigured.ts";
 
 type Settings = Record<string, unknown>;
 const ADMIN = "admin-token-of-32-characters-or-more";
@@ -12,16 +12,6 @@ const read = (settings: Settings = {}): Config => readConfig({ ...NEEDED, ...set
 
 /** Every bad value below contains it, so that a message which repeats the value gives itself away. */
 const CANARY = "canary";
-
-function refusalOf(act: () => unknown): Misconfigured {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof Misconfigured) return error;
-    throw error;
-  }
-  throw new Error("nothing was refused");
-}
 
 describe("by default", () => {
   it("only the three secrets are needed", () => {

@@ -3,10 +3,10 @@ import { BUILT_IN_ISSUERS } from "../src/auth/issuers.ts";
 import { MAKEABLE, policyEntry } from "../src/auth/policy.ts";
 import { readConfig } from "../src/config.ts";
 import { createDeployments, defineConfig, readDeployment, verifyDeployment } from "../src/deployment.ts";
-import { Misconfigured } from "../src/machine/misconfigured.ts";
 import { createCallers } from "./auth/callers.ts";
 import { createIssuer, gitlabClaims } from "./auth/issuer.ts";
 import { BODY, createMayfly, HOUR, LOCAL, minutes, servers } from "./mayfly.ts";
+import { refusalOf } from "./misconfigured.ts";
 
 /** Every value that could be a secret contains it. */
 const CANARY = "canary";
@@ -20,16 +20,6 @@ const PROFILE_KEYS =
   "ssh_keys, firewalls, networks";
 
 const read = (given: unknown, mayBeLocal = false) => readDeployment(given, mayBeLocal);
-
-function refusalOf(act: () => unknown): Misconfigured {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof Misconfigured) return error;
-    throw error;
-  }
-  throw new Error("nothing was refused");
-}
 
 describe("an empty configuration", () => {
   it("has the two issuers that are always there, and nothing else", () => {
