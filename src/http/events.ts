@@ -2,15 +2,16 @@ import * as z from "zod";
 import { EVENT_KINDS, tollOf, type EventRow } from "../machine/event.ts";
 import { toEur } from "../machine/money.ts";
 import { idOf } from "../machine/name.ts";
+import { adminShown, oidcShown, tokenShown } from "./edge/evidence.ts";
 import { json, problems } from "./edge/openapi.ts";
 import { listedOwner } from "./edge/owner.ts";
 import { type Api, createRoute } from "./edge/route.ts";
 import { account, eventKinds, machineRef, ownerQuery, paging, reason, since, sinceTime } from "./edge/schemas.ts";
 
 const word = z.discriminatedUnion("by", [
-  z.object({ by: z.literal("admin_token") }),
-  z.object({ by: z.literal("token"), id: z.string() }),
-  z.object({ by: z.literal("oidc"), issuer: z.string(), claims: z.record(z.string(), z.string()).readonly() }),
+  adminShown,
+  tokenShown,
+  oidcShown,
   z.object({ by: z.literal("sweep"), id: z.int() }),
 ]);
 
@@ -110,5 +111,5 @@ function toJson(row: EventRow): z.infer<typeof eventJson> {
 
 const tollJson = ({ livedMs, costMicroEur }: NonNullable<ReturnType<typeof tollOf>>) => ({
   lived_seconds: livedMs === null ? null : Math.floor(livedMs / 1000),
-  cost_eur: costMicroEur === null ? null : toEur(costMicroEur),
+  cost_eur: toEur(costMicroEur),
 });

@@ -5,6 +5,7 @@ import type { LendingRules } from "../lifecycle/context.ts";
 import { countLimitsOf } from "../lifecycle/limits.ts";
 import { longestOf, profilesOf } from "../lifecycle/rights.ts";
 import { formatDuration } from "../machine/duration.ts";
+import { adminShown, oidcShown, tokenShown } from "./edge/evidence.ts";
 import { json, problems } from "./edge/openapi.ts";
 import { actor } from "./edge/owner.ts";
 import { type Api, createRoute } from "./edge/route.ts";
@@ -30,11 +31,7 @@ const policyJson = z.object({
   needs_firewall: z.boolean(),
 });
 
-const evidence = z.discriminatedUnion("by", [
-  z.object({ by: z.literal("admin_token") }),
-  z.object({ by: z.literal("token"), id: z.string(), note: z.string() }),
-  z.object({ by: z.literal("oidc"), issuer: z.string(), claims: z.record(z.string(), z.string()).readonly() }),
-]);
+const evidence = z.discriminatedUnion("by", [adminShown, tokenShown.extend({ note: z.string() }), oidcShown]);
 
 const whoamiJson = z.object({
   kind: z.enum(["admin", "token", "oidc"]),

@@ -59,7 +59,8 @@ export interface MonthCharge {
 /** EUR as a provider's number, to whole micro-EUR; null stays null: unknown is never free. */
 export const toMicroEur = (eur: number | null): number | null => (eur === null ? null : Math.round(eur * MICRO));
 
-export const toEur = (microEur: number): number => microEur / MICRO;
+/** The way back; null stays null here too. */
+export const toEur = (microEur: number | null): number | null => (microEur === null ? null : microEur / MICRO);
 
 export const ratesOf = (prices: Prices): Rates => ({
   priceMicroEur: toMicroEur(prices.priceEurPerHour),
@@ -72,10 +73,7 @@ export const ratesOf = (prices: Prices): Rates => ({
 const sum = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
 
 /** Two prices in EUR as one, without a rest beyond micro-EUR; null where one is unknown. */
-export function sumEur(a: number | null, b: number | null): number | null {
-  const both = sum(toMicroEur(a), toMicroEur(b));
-  return both === null ? null : toEur(both);
-}
+export const sumEur = (a: number | null, b: number | null): number | null => toEur(sum(toMicroEur(a), toMicroEur(b)));
 
 /** What an hour of a machine costs, its IPv4 address included, micro-EUR. */
 export const hourMicroEur = ({ priceMicroEur, ipv4MicroEur, hasIpv4 }: Priced): number | null =>

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { countedMachine } from "./counted-machines.ts";
 import { PROBLEM_CODES } from "./problem.ts";
 
 const problem = z
@@ -21,14 +22,7 @@ const problem = z
       .optional()
       .meta({ description: "what the policy allows and what was asked for, in the configuration's units" }),
     machines: z
-      .array(
-        z.object({
-          name: z.string(),
-          owner: z.string(),
-          expires_at: z.iso.datetime(),
-          cost_eur: z.number().nullable(),
-        }),
-      )
+      .array(countedMachine)
       .optional()
       .meta({ description: "those that a limit counts, of the caller's account" }),
     request_id: z.string(),

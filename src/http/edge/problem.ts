@@ -1,7 +1,7 @@
-import type { CountedMachine, Outcome, RefusalCode, Refusal } from "../../lifecycle/refusal.ts";
-import { toEur } from "../../machine/money.ts";
+import type { Outcome, RefusalCode, Refusal } from "../../lifecycle/refusal.ts";
 import type { Checked } from "../../machine/validation.ts";
 import { candidateJson } from "./candidates.ts";
+import { countedJson } from "./counted-machines.ts";
 
 /** Every code that an error answer can carry, with its status. Codes are stable; sentences are not. */
 const STATUS = {
@@ -147,13 +147,6 @@ function problemOf(refusal: Refusal): HttpProblem {
     more: { policy, figures, machines: machines?.map(countedJson), candidates: candidates?.map(candidateJson) },
   });
 }
-
-const countedJson = ({ name, owner, expiresAt, costMicroEur }: CountedMachine) => ({
-  name,
-  owner,
-  expires_at: new Date(expiresAt).toISOString(),
-  cost_eur: costMicroEur === null ? null : toEur(costMicroEur),
-});
 
 const DEFAULT_RETRY_SECONDS = 10;
 

@@ -54,7 +54,6 @@ export const many = z.object({ machines: z.array(machineJson), meta: z.object({ 
 export function toJson(row: MachineRow, now: number): z.infer<typeof machineJson> {
   const at = (ms: number) => new Date(ms).toISOString();
   const maybe = (ms: number | null) => (ms === null ? null : at(ms));
-  const maybeEur = (microEur: number | null) => (microEur === null ? null : toEur(microEur));
   return {
     id: idOf(row.uid),
     name: row.name,
@@ -78,8 +77,8 @@ export function toJson(row: MachineRow, now: number): z.infer<typeof machineJson
     max_until: at(row.maxUntil),
     observed_at: maybe(row.observedAt),
     destroyed_at: maybe(row.destroyedAt),
-    price_eur_per_hour: maybeEur(hourMicroEur(row)),
-    cost_eur: maybeEur(costMicroEur(row, now)),
+    price_eur_per_hour: toEur(hourMicroEur(row)),
+    cost_eur: toEur(costMicroEur(row, now)),
     ...(isUnsent(row, now) ? { unsent: true as const, next: UNSENT } : {}),
   };
 }
