@@ -67,12 +67,12 @@ function beyond(
     code: "limit_lease",
     message: `The policy ${name} allows a lease of ${limit} at most, renewals included, counted from when the machine was asked for.`,
     policy: name,
-    figures: { limit, asked: formatDuration(wholeSeconds(until - row.requestedAt)) },
+    figures: { limit, asked: formatDuration(startedSeconds(until - row.requestedAt)) },
   };
 }
 
 /** Rounded up, so that what is beyond a limit never reads like it. */
-const wholeSeconds = (milliseconds: number): number => Math.ceil(milliseconds / 1000) * 1000;
+const startedSeconds = (milliseconds: number): number => Math.ceil(milliseconds / 1000) * 1000;
 
 const EXPIRED: Refusal = {
   code: "expired",

@@ -17,9 +17,8 @@ const checked = <T>(read: (text: string) => Checked<T>) =>
     return z.NEVER;
   });
 
-const ref = checked((text) => parseRef(text));
 /** A machine by its id or a name. */
-export const machineRef = ref;
+export const machineRef = checked((text) => parseRef(text));
 export const labelSelector = checked((text) => parseLabelSelector(text));
 export const providerWord = z.string().refine(isProviderWord, TOKEN_RULE);
 const owner = z.string().refine(isOwner, OWNER_RULE);
@@ -42,7 +41,7 @@ const wholeNumber = (fallback: number, most: number) => {
 
 /** On every route of what an owner has: an admin may name another. */
 export const ownerQuery = z.strictObject({ owner: owner.optional() });
-export const refParam = z.object({ ref });
+export const refParam = z.object({ ref: machineRef });
 
 /** Hetzner's list conventions. */
 export const paging = { page: wholeNumber(1, 100_000), per_page: wholeNumber(25, 50) };
