@@ -38,6 +38,35 @@ export interface Priced extends Rates {
   readonly hasIpv4: boolean;
 }
 
+/** A sweep comes by the minute, and the proof of a deletion takes a while: so long a machine may outlive its end. */
+export const OVERSTAY_MS = 2 * 60_000;
+/** What is past its end and not proven gone counts for so long more. */
+export const OVERDUE_MS = HOUR_MS;
+
+/** Until when a machine that ends at `expiresAt` is to be paid for, as far as can be told at `now`; unix milliseconds. */
+export const reservedUntil = (expiresAt: number, now: number): number =>
+  expiresAt > now ? expiresAt + OVERSTAY_MS : now + OVERDUE_MS;
+
+/** A calendar month, UTC: from when to when, unix milliseconds. */
+export interface Month {
+  /** As `2026-11`. */
+  readonly month: string;
+  readonly begins: number;
+  readonly ends: number;
+}
+
+/** The months from one moment to a later one, both unix milliseconds, those of both among them. */
+export function monthsBetween(from: number, until: number): Month[] {
+  const months: Month[] = [];
+  for (let at = from; months.length === 0 || at <= until;) {
+    const day = new Date(at);
+    const ends = monthEnd(day);
+    months.push({ month: monthOf(at), begins: Date.UTC(day.getUTCFullYear(), day.getUTCMonth()), ends });
+    at = ends;
+  }
+  return months;
+}
+
 /** A machine's row, as far as money goes. Times unix milliseconds. */
 export interface Charged extends Priced {
   readonly providerId: string | null;
@@ -69,6 +98,19 @@ export const ratesOf = (prices: Prices): Rates => ({
   ipv4MonthMicroEur: toMicroEur(prices.ipv4EurPerMonth),
 });
 
+/** The highest of each rate: what one of several machines costs at most. Null where one of them is unknown. */
+export const dearest = (prices: readonly Rates[]): Rates => {
+  const most = (rate: keyof Rates): number | null =>
+    prices.reduce<number | null>((high, one) => maxOf(high, one[rate]), 0) || null;
+  return {
+    priceMicroEur: most("priceMicroEur"),
+    priceMonthMicroEur: most("priceMonthMicroEur"),
+    ipv4MicroEur: most("ipv4MicroEur"),
+    ipv4MonthMicroEur: most("ipv4MonthMicroEur"),
+  };
+};
+const maxOf = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : Math.max(a, b));
+
 /** Both, in the smallest unit; null where one is unknown. */
 const sum = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
 
@@ -82,28 +124,42 @@ export const hourMicroEur = ({ priceMicroEur, ipv4MicroEur, hasIpv4 }: Priced): 
 /** Hours as Hetzner bills them: every started hour counts, and there is no hour zero. */
 export const startedHours = (from: number, until: number): number => Math.max(1, Math.ceil((until - from) / HOUR_MS));
 
+/** Hours of a machine's life that begin in one stretch of time: the first, and the one behind the last; hour 0 begins at its creation. */
+interface Stretch {
+  readonly begins: number;
+  readonly first: number;
+  readonly end: number;
+}
+
+/** A life's hours, stretch by stretch; `endOf` tells when the stretch ends that a moment, unix milliseconds, belongs to. */
+function* stretches(createdAt: number, hours: number, endOf: (begins: Date) => number): Generator<Stretch> {
+  for (let first = 0; first < hours;) {
+    const begins = createdAt + first * HOUR_MS;
+    const end = Math.min(hours, Math.ceil((endOf(new Date(begins)) - createdAt) / HOUR_MS));
+    yield { begins, first, end };
+    first = end;
+  }
+}
+
+const monthEnd = (at: Date): number => Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1);
+const monthOf = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
+
+/** So many hours of one month. */
+const charge = (hours: number, perHour: number | null, perMonth: number | null): number | null =>
+  perHour === null ? null : Math.min(hours * perHour, perMonth ?? Infinity);
+
 /**
  * What a machine that was created at `createdAt` is charged until `until`, unix milliseconds, month by month. Its hours count from its
  * creation, and each belongs to the month in which it begins. Of a month whose price is unknown every hour is charged: that is never
  * too little.
  */
 export function chargesByMonth(createdAt: number, until: number, priced: Priced): MonthCharge[] {
-  const hours = startedHours(createdAt, until);
-  const charges: MonthCharge[] = [];
-  for (let first = 0; first < hours;) {
-    const begin = new Date(createdAt + first * HOUR_MS);
-    const monthEnd = Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth() + 1);
-    const next = Math.min(hours, Math.ceil((monthEnd - createdAt) / HOUR_MS));
-    const charge = (perHour: number | null, perMonth: number | null): number | null =>
-      perHour === null ? null : Math.min((next - first) * perHour, perMonth ?? Infinity);
-    charges.push({
-      month: begin.toISOString().slice(0, 7),
-      serverMicroEur: charge(priced.priceMicroEur, priced.priceMonthMicroEur),
-      ipv4MicroEur: priced.hasIpv4 ? charge(priced.ipv4MicroEur, priced.ipv4MonthMicroEur) : 0,
-    });
-    first = next;
-  }
-  return charges;
+  const months = stretches(createdAt, startedHours(createdAt, until), monthEnd);
+  return [...months].map(({ begins, first, end }) => ({
+    month: monthOf(begins),
+    serverMicroEur: charge(end - first, priced.priceMicroEur, priced.priceMonthMicroEur),
+    ipv4MicroEur: priced.hasIpv4 ? charge(end - first, priced.ipv4MicroEur, priced.ipv4MonthMicroEur) : 0,
+  }));
 }
 
 /**
