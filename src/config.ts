@@ -15,15 +15,20 @@ export interface SweepConfig {
   readonly graceMs: number;
   readonly launchDeadlineMs: number;
   readonly plan: "free" | "paid";
+  /** The ISO 4217 code of the currency that prices and limits are in; null = none that can be read, so that no price is known. */
+  readonly currency: string | null;
 }
 
 /** Everything a deployment can set, read and checked. Lengths in milliseconds. */
 export interface Config extends SweepConfig {
+  readonly currency: string;
   readonly adminToken: string;
   readonly defaultTtlMs: number;
   readonly creates: boolean;
   /** So many machines there may be at once, of all accounts together; and of each whose policy says no other number. */
   readonly maxMachines: number;
+  /** What machines may cost in a calendar month (UTC), likewise, micro-EUR; null = there is no such limit. */
+  readonly maxMicroEurPerMonth: number | null;
   readonly authEpoch: string;
   /** What tokens of issuers must be made for, where an issuer's entry does not say; null = nothing is set. */
   readonly oidcAudience: string | null;
@@ -79,6 +84,13 @@ const sweepSchema = z.object({
   PLAN: z.enum(["free", "paid"], "must be `free` or `paid`").default("free"),
 });
 
+const currency = z
+  .string("must be text")
+  .regex(/^[A-Z]{3}$/, "must be the code of a currency, as `EUR`")
+  .default("EUR");
+const EUR_RULE = "must be an amount from 0 to 999999.99, as `100` or `99.50`, or `off`";
+const DEFAULT_MICRO_EUR_PER_MONTH = 100_000_000;
+
 const schema = z.object({
   ...sweepSchema.shape,
   ADMIN_TOKEN: bearer("must be set: the token that may do everything here").max(
@@ -91,6 +103,12 @@ const schema = z.object({
     .regex(/^[1-9]\d{0,4}$/, "must be a whole number from 1 to 99999")
     .transform(Number)
     .default(20),
+  MAX_EUR_PER_MONTH: z
+    .string(EUR_RULE)
+    .regex(/^(off|\d{1,6}(\.\d{1,2})?)$/, EUR_RULE)
+    .transform((text) => (text === "off" ? null : Math.round(Number(text) * 1_000_000)))
+    .default(DEFAULT_MICRO_EUR_PER_MONTH),
+  CURRENCY: currency,
   CREATES: z.enum(["on", "off"], "must be `on` or `off`").default("on"),
   AUTH_EPOCH: z.string("must be text").default("1"),
   OIDC_AUDIENCE: audience.optional(),
@@ -100,7 +118,7 @@ const schema = z.object({
 export const SETTINGS = Object.keys(schema.shape);
 /** Names that a later version reads. Set here, such a one is no limit, no policy and no secret, and whoever set it must be told. */
 export const UNSUPPORTED_SETTINGS = (
-  "MAX_EUR_PER_MONTH KEEP_HISTORY CURRENCY PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
+  "KEEP_HISTORY PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
   "HEARTBEAT_URL HOOKS ENDPOINTS RUNNERS GITHUB_WEBHOOK_SECRET"
 ).split(" ");
 
@@ -112,7 +130,7 @@ export function readConfig(env: unknown): Config {
   const unsupported = UNSUPPORTED_SETTINGS.find((name) => isSet(env, name));
   if (unsupported !== undefined)
     throw new Misconfigured(unsupported, "is not supported yet: leave it out, for nothing would come of it");
-  const sweep = toSweepConfig(set);
+  const sweep = { ...toSweepConfig(set), currency: set.CURRENCY };
   if (!isLocal(sweep)) checkSecrets(set.ADMIN_TOKEN, sweep);
   // Left out, it gives way to a shorter MAX_AGE; said, it must fit.
   const defaultTtlMs = set.DEFAULT_TTL ?? Math.min(DEFAULT_TTL_MS, sweep.maxAgeMs);
@@ -123,6 +141,7 @@ export function readConfig(env: unknown): Config {
     defaultTtlMs,
     creates: set.CREATES === "on",
     maxMachines: set.MAX_MACHINES,
+    maxMicroEurPerMonth: set.MAX_EUR_PER_MONTH,
     authEpoch: set.AUTH_EPOCH,
     oidcAudience: set.OIDC_AUDIENCE ?? null,
   };
@@ -143,13 +162,16 @@ function checkSecrets(adminToken: string, { hcloudToken, installations }: SweepC
 }
 
 /** Reads just what a sweep needs, or throws {@link Misconfigured}. */
-export const readSweepConfig = (env: unknown): SweepConfig => toSweepConfig(parse(sweepSchema, env));
+export const readSweepConfig = (env: unknown): SweepConfig => ({
+  ...toSweepConfig(parse(sweepSchema, env)),
+  currency: currency.safeParse(given(env, "CURRENCY")).data ?? null,
+});
 
 /** Whether the provider runs on this machine: a simulator, whose time anybody may play. */
 export const isLocal = ({ hcloudEndpoint }: Pick<SweepConfig, "hcloudEndpoint">): boolean =>
   LOOPBACK.test(hcloudEndpoint);
 
-function toSweepConfig(set: z.infer<typeof sweepSchema>): SweepConfig {
+function toSweepConfig(set: z.infer<typeof sweepSchema>): Omit<SweepConfig, "currency"> {
   const isPublic = !isLocal({ hcloudEndpoint: set.HCLOUD_ENDPOINT });
   // Two installations of one project tell their machines apart by this alone, so it must not be guessed twice.
   if (set.INSTALLATION.length < 16 && isPublic)

@@ -189,11 +189,17 @@ function readPolicies(
     names.add(read.name);
     return policyOf(read, `policies[${index}] in ${writtenIn}`);
   });
-  const { mostMachines } = tokenPolicy(policies, "default") ?? DEFAULT_POLICY;
-  return policies.map((policy) => (policy.mostMachines === null ? withMost(policy, mostMachines) : policy));
+  const common = tokenPolicy(policies, "default") ?? DEFAULT_POLICY;
+  return policies.map((policy) => withLimits(policy, common));
 }
 
-const withMost = (policy: Policy, mostMachines: number | null): Policy => ({ ...policy, mostMachines });
+/** What a policy does not say of its limits, `default` says for it. */
+const withLimits = (policy: Policy, common: Policy): Policy => ({
+  ...policy,
+  mostMachines: policy.mostMachines ?? common.mostMachines,
+  mostMicroEurPerHour: policy.mostMicroEurPerHour ?? common.mostMicroEurPerHour,
+  mostMicroEurPerMonth: policy.mostMicroEurPerMonth ?? common.mostMicroEurPerMonth,
+});
 
 /** A profile that is spelt out must exist: a typing error would forbid what was meant to be allowed. */
 function unknownProfile(patterns: readonly string[], profiles: Profiles) {

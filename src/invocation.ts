@@ -98,7 +98,7 @@ interface Known {
 function openRequest(invocation: Invocation, { config, deployment, keys }: Known, requestId: string): Scope {
   const { runtime, meter, fetch } = invocation;
   const { policies, issuers, profiles } = deployment;
-  const { defaultTtlMs, creates, maxMachines } = config;
+  const { defaultTtlMs, creates, maxMachines, maxMicroEurPerMonth, currency } = config;
   const signed = (evidence: Evidence | null) =>
     invocation.openStore({ signature: { word: evidence && wordOf(evidence), requestId } });
   const scope: Scope = {
@@ -106,7 +106,7 @@ function openRequest(invocation: Invocation, { config, deployment, keys }: Known
     store: signed(null),
     onWordOf: ({ evidence }) => ({ ...scope, store: signed(evidence) }),
     reads: invocation.openStore({ readOnly: true }),
-    rules: { ...rulesOf(config), defaultTtlMs, creates, maxMachines, profiles },
+    rules: { ...rulesOf(config), defaultTtlMs, creates, maxMachines, maxMicroEurPerMonth, currency, profiles },
     auth: {
       adminToken: config.adminToken,
       authEpoch: config.authEpoch,

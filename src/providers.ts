@@ -27,8 +27,8 @@ export function createProviders(): (config: SweepConfig, world: ProviderWorld) =
     return known;
   };
   const providers: Readonly<Record<string, (config: SweepConfig, world: ProviderWorld) => Provider>> = {
-    hetzner: ({ hcloudToken: token, hcloudEndpoint: endpoint }, world) => {
-      const options = { ...world, token, endpoint, account: accountOf(`${endpoint} ${token}`) };
+    hetzner: ({ hcloudToken: token, hcloudEndpoint: endpoint, currency }, world) => {
+      const options = { ...world, token, endpoint, currency, account: accountOf(`${endpoint} ${token}`) };
       return { driver: createHetznerDriver(options), capabilities: createHetznerCapabilities(options) };
     },
     memory: (_config, { now }) => ({

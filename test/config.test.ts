@@ -28,6 +28,8 @@ describe("by default", () => {
       defaultTtlMs: HOUR,
       creates: true,
       maxMachines: 20,
+      maxMicroEurPerMonth: 100_000_000,
+      currency: "EUR",
       authEpoch: "1",
       oidcAudience: null,
     });
@@ -59,6 +61,11 @@ describe("a good value", () => {
     ["CREATES", "off", { creates: false }],
     ["MAX_MACHINES", "1", { maxMachines: 1 }],
     ["MAX_MACHINES", "99999", { maxMachines: 99_999 }],
+    ["MAX_EUR_PER_MONTH", "0", { maxMicroEurPerMonth: 0 }],
+    ["MAX_EUR_PER_MONTH", "99.5", { maxMicroEurPerMonth: 99_500_000 }],
+    ["MAX_EUR_PER_MONTH", "999999.99", { maxMicroEurPerMonth: 999_999_990_000 }],
+    ["MAX_EUR_PER_MONTH", "off", { maxMicroEurPerMonth: null }],
+    ["CURRENCY", "USD", { currency: "USD" }],
     ["AUTH_EPOCH", "2", { authEpoch: "2" }],
     ["OIDC_AUDIENCE", "mayfly", { oidcAudience: "mayfly" }],
     ["OIDC_AUDIENCE", "https://a.example/b?c=~", { oidcAudience: "https://a.example/b?c=~" }],
@@ -89,6 +96,8 @@ describe("a bad value is refused by key, and never repeated", () => {
     ],
     ["DEFAULT_TTL", [...NO_DURATION, "59s", "25h", "31d"]],
     ["CREATES", [CANARY, "ON", "true", " ", true]],
+    ["MAX_EUR_PER_MONTH", [CANARY, "-1", "1000000", "1.001", "1e3", "1,5", "OFF", " ", 7, { [CANARY]: 1 }]],
+    ["CURRENCY", [CANARY, "eur", "EURO", " ", 7, { [CANARY]: 1 }]],
     ["MAX_MACHINES", [CANARY, "0", "-1", "1.5", "100000", " ", 7, { [CANARY]: 1 }]],
     ["AUTH_EPOCH", [" ", "\t\n", 7, { [CANARY]: 1 }]],
     [
@@ -162,6 +171,8 @@ describe("all settings are read alike, as people paste them", () => {
     DEFAULT_TTL: "30m",
     CREATES: "off",
     MAX_MACHINES: "5",
+    MAX_EUR_PER_MONTH: "20",
+    CURRENCY: "USD",
     AUTH_EPOCH: "2",
     OIDC_AUDIENCE: "mayfly",
   };
@@ -196,10 +207,7 @@ describe("all settings are read alike, as people paste them", () => {
 
 describe("a setting that a later version reads", () => {
   it.each(
-    (
-      "MAX_EUR_PER_MONTH KEEP_HISTORY CURRENCY PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
-      "HEARTBEAT_URL HOOKS ENDPOINTS RUNNERS"
-    ).split(" "),
+    "KEEP_HISTORY PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN HEARTBEAT_URL HOOKS ENDPOINTS RUNNERS".split(" "),
   )("is refused by name, and not ignored: %s", (key) => {
     for (const value of ["1", " ", { [CANARY]: 1 }, 7]) {
       const refusal = refusalOf(() => read({ [key]: value }));
@@ -268,7 +276,8 @@ describe("what the sweep needs", () => {
     ["CREATES", "perhaps"],
     ["AUTH_EPOCH", "  "],
     ["MAX_MACHINES", "many"],
-    ["MAX_EUR_PER_MONTH", "1"],
+    ["MAX_EUR_PER_MONTH", "much"],
+    ["CURRENCY", "euro"],
     ["ADMIN_TOKEN", "short"],
     ["ADMIN_TOKEN", "installation-of-ours"],
   ])("is read although %s is %j", (key, value) => {

@@ -57,6 +57,9 @@ describe("what is written is read", () => {
       takesCloudInit: true,
       needsFirewall: false,
       mostMachines: null,
+      mostMicroEurPerHour: null,
+      mostMicroEurPerMonth: null,
+      takesUnknownPrice: false,
     });
   });
 
@@ -82,6 +85,9 @@ describe("what is written is read", () => {
           cloud_init: false,
           needs_firewall: true,
           machines: 5,
+          eur_per_hour: 0.5,
+          eur_per_month: 12.34,
+          unknown_price: true,
         },
       ],
     });
@@ -103,6 +109,9 @@ describe("what is written is read", () => {
       takesCloudInit: false,
       needsFirewall: true,
       mostMachines: 5,
+      mostMicroEurPerHour: 500_000,
+      mostMicroEurPerMonth: 12_340_000,
+      takesUnknownPrice: true,
     });
   });
 
@@ -111,6 +120,19 @@ describe("what is written is read", () => {
       policies: [{ name: "people" }, { name: "few", machines: 1 }, { name: "default", machines: 3 }],
     });
     expect(policies.map(({ mostMachines }) => mostMachines)).toEqual([3, 1, 3]);
+  });
+
+  it("of a policy without a limit in euro, those of `default`", () => {
+    const { policies } = read({
+      policies: [
+        { name: "few", eur_per_hour: 0 },
+        { name: "default", eur_per_hour: 2, eur_per_month: 3 },
+      ],
+    });
+    expect(policies.map((one) => [one.mostMicroEurPerHour, one.mostMicroEurPerMonth])).toEqual([
+      [0, 3_000_000],
+      [2_000_000, 3_000_000],
+    ]);
   });
 
   it("of a profile, in the words of a create", () => {
@@ -164,7 +186,6 @@ describe("a mistake names the entry, the key and the rule", () => {
   const policy = (more: object) => ({ policies: [{ ...CI, ...more }], issuers: [FORGE] });
   const profile = (small: unknown) => ({ profiles: { small } });
   const issuer = (more: object) => ({ issuers: [{ ...FORGE, ...more }] });
-  const NOT_YET = "is not supported yet: leave it out, for it would limit nothing";
 
   it.each<[string, unknown]>([
     ["mayfly.config.ts must be what defineConfig is given: an object", 7],
@@ -245,9 +266,10 @@ describe("a mistake names the entry, the key and the rule", () => {
     ["policies.ci.machines must be a whole number", { machines: 1.5 }],
     ["policies.ci.machines must be a whole number", { machines: "5" }],
     ["policies.ci.machines must be 0 or more", { machines: -1 }],
-    [`policies.ci.eur_per_hour ${NOT_YET}`, { eur_per_hour: 1 }],
-    [`policies.ci.eur_per_month ${NOT_YET}`, { eur_per_month: 1 }],
-    [`policies.ci.unknown_price ${NOT_YET}`, { unknown_price: true }],
+    ["policies.ci.eur_per_hour must be a number of EUR", { eur_per_hour: "1" }],
+    ["policies.ci.eur_per_hour must be 0 or more", { eur_per_hour: -0.01 }],
+    ["policies.ci.eur_per_month must be at most 999999.99", { eur_per_month: 1e6 }],
+    ["policies.ci.unknown_price must be true or false", { unknown_price: "yes" }],
   ])("of a policy: %s", (message, more) => {
     const refusal = refusalOf(() => read(policy(more)));
     expect(refusal.message).toBe(message);

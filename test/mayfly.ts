@@ -148,7 +148,7 @@ export const mintedIn = ({ body }: Answer) =>
 export const machinesIn = ({ body }: Answer) => z.object({ machines: z.array(machineJson) }).parse(body).machines;
 
 /** More machines than any test has that is not about their number. */
-const UNLIMITED = { MAX_MACHINES: "99999" };
+const UNLIMITED = { MAX_MACHINES: "99999", MAX_EUR_PER_MONTH: "off" };
 
 /** What the provider really holds. */
 export const servers = (mayfly: Mayfly) => mayfly.simulator.state().servers;

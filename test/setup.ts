@@ -9,6 +9,8 @@ await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 const NOW = Date.UTC(2026, 10, 30, 12);
 const TABLES = [
   "machines",
+  "charges",
+  "charged_months",
   "events",
   "sweeps",
   "tokens",

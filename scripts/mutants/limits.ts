@@ -7,8 +7,8 @@ export const LIMITS: readonly Mutant[] = [
     broken: "how many machines there are is looked at, and not decided by the insert",
     promise: "I6",
     file: "src/store/machines.ts",
-    find: '${revoked("?")} UNION ALL ${BEYOND_COUNT}`',
-    replace: '${revoked("?")} UNION ALL SELECT 1 WHERE ? < 0 OR ? < 0`',
+    find: '${revoked("?")} UNION ALL ${BEYOND_LIMITS}`',
+    replace: '${revoked("?")} UNION ALL SELECT 1 WHERE coalesce(?, ?, ?, ?) < 0`',
     caughtBy: ["test/lifecycle/limits.test.ts"],
   },
   {
@@ -25,8 +25,8 @@ export const LIMITS: readonly Mutant[] = [
     broken: "MAX_MACHINES binds each account, and not all of them together",
     promise: "I6",
     file: "src/store/machine-limits.ts",
-    find: "UNION ALL SELECT 1 WHERE (SELECT count(*) FROM machines WHERE ${LIVE_MACHINE}) >= ?`;",
-    replace: "UNION ALL SELECT 1 WHERE ? < 0`;",
+    find: "OR (SELECT count(*) FROM machines WHERE ${LIVE_MACHINE}) >= ?",
+    replace: "OR ? < 0",
     caughtBy: ["test/lifecycle/limits.test.ts"],
   },
   {

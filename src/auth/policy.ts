@@ -3,6 +3,7 @@
  */
 import * as z from "zod";
 import { DURATION_RULE, parseDuration } from "../machine/duration.ts";
+import { toMicroEur } from "../machine/money.ts";
 import { configName, digits, stableIdsOf, type Issuer } from "./issuers.ts";
 import { isSpeltOut } from "./pattern.ts";
 
@@ -39,6 +40,12 @@ export interface Policy {
   readonly needsFirewall: boolean;
   /** How many machines its account may have at once; null = as many as `default` says, and that `MAX_MACHINES`. */
   readonly mostMachines: number | null;
+  /** What an hour of its account's machines may cost, micro-EUR; null = as much as `default` says, and that no such limit. */
+  readonly mostMicroEurPerHour: number | null;
+  /** The same of a calendar month (UTC); null = as much as `default` says, and that `MAX_EUR_PER_MONTH`. */
+  readonly mostMicroEurPerMonth: number | null;
+  /** Whether what has no known price passes a limit in euro; it counts as the dearest known. */
+  readonly takesUnknownPrice: boolean;
 }
 
 /** The policy of tokens that name none, and of the admin, where the configuration has none of that name. */
@@ -60,6 +67,9 @@ export const DEFAULT_POLICY: Policy = {
   takesCloudInit: true,
   needsFirewall: false,
   mostMachines: null,
+  mostMicroEurPerHour: null,
+  mostMicroEurPerMonth: null,
+  takesUnknownPrice: false,
 };
 
 /** The policy of that name among those that tokens can have; null where there is none. */
@@ -78,10 +88,11 @@ const claim = z
   .union([value, z.array(value).min(1, "must name at least one value")], "must be a value or a list of values")
   .transform((given) => [given].flat().map(String));
 const flag = z.boolean("must be true or false").optional();
-const notYet = z
-  .unknown()
-  .optional()
-  .refine((given) => given === undefined, "is not supported yet: leave it out, for it would limit nothing");
+const eur = z
+  .number("must be a number of EUR")
+  .min(0, "must be 0 or more")
+  .max(999_999.99, "must be at most 999999.99")
+  .optional();
 
 /** An entry of `policies`, as it is written. */
 export const policyEntry = z.strictObject({
@@ -104,9 +115,9 @@ export const policyEntry = z.strictObject({
   cloud_init: flag,
   needs_firewall: flag,
   machines: z.int("must be a whole number").min(0, "must be 0 or more").optional(),
-  eur_per_hour: notYet,
-  eur_per_month: notYet,
-  unknown_price: notYet,
+  eur_per_hour: eur,
+  eur_per_month: eur,
+  unknown_price: flag,
 });
 
 export type PolicyEntry = z.input<typeof policyEntry>;
@@ -131,6 +142,9 @@ export const policyOf = (entry: Read, source: string): Policy => ({
   takesCloudInit: entry.cloud_init ?? true,
   needsFirewall: entry.needs_firewall ?? false,
   mostMachines: entry.machines ?? null,
+  mostMicroEurPerHour: toMicroEur(entry.eur_per_hour ?? null),
+  mostMicroEurPerMonth: toMicroEur(entry.eur_per_month ?? null),
+  takesUnknownPrice: entry.unknown_price ?? false,
 });
 
 /** What is wrong with an entry that reads well by itself: the field and the rule; null where nothing is. */

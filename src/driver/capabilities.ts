@@ -117,6 +117,8 @@ export interface Capabilities {
    * Whoever asks has made sure that it is the machine that was meant, and that its labels could be read.
    */
   relabel?(machine: Pick<Machine, "providerId" | "labels">, labels: Labels): Promise<void>;
+  /** The currency that the project is known to pay in where prices are to be told in another, and so are not; else null. */
+  otherCurrency?(): string | null;
   /** Whether the provider's rate limit leaves room for calls that can wait; deletes never ask. */
   hasHeadroom?(): boolean;
   /** The machine of that provider name, whoever it belongs to; null where there is none. */

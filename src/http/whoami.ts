@@ -2,8 +2,9 @@ import * as z from "zod";
 import { MAKEABLE } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { LendingRules } from "../lifecycle/context.ts";
-import { countLimitsOf } from "../lifecycle/limits.ts";
+import { mostOf } from "../lifecycle/limits.ts";
 import { longestOf, profilesOf } from "../lifecycle/rights.ts";
+import { toEur } from "../machine/money.ts";
 import { formatDuration } from "../machine/duration.ts";
 import { adminShown, oidcShown, tokenShown } from "./edge/evidence.ts";
 import { json, problems } from "./edge/openapi.ts";
@@ -13,6 +14,8 @@ import { ownerQuery } from "./edge/schemas.ts";
 
 const patterns = z.array(z.string()).readonly().nullable().meta({ description: "patterns; null = any" });
 
+const eur = z.number().nullable();
+
 const policyJson = z.object({
   name: z.string(),
   source: z.string().meta({ description: "the line that says so" }),
@@ -21,6 +24,9 @@ const policyJson = z.object({
     .int()
     .nullable()
     .meta({ description: "how many its account may have at once; null = as many as there may be" }),
+  eur_per_hour: eur.meta({ description: "what an hour of its account's machines may cost; null = no such limit" }),
+  eur_per_month: eur.meta({ description: "what they may cost in a calendar month (UTC), what is reserved included" }),
+  unknown_price: z.boolean().meta({ description: "whether what has no known price passes these limits" }),
   longest: z.string().meta({ example: "24h", description: "how long a lease may be, renewals included" }),
   server_types: patterns,
   regions: patterns,
@@ -66,20 +72,26 @@ export function whoamiRoute(app: Api): void {
 }
 
 /** A policy in the configuration's words and units. */
-const toJson = ({ kind, policy }: Principal, rules: LendingRules): z.infer<typeof policyJson> => ({
-  name: policy.name,
-  source: policy.source,
-  may: policy.may,
-  machines: countLimitsOf({ kind, policy }, rules).account,
-  longest: formatDuration(longestOf(policy, rules)),
-  server_types: policy.serverTypes,
-  regions: policy.regions,
-  images: policy.images,
-  profiles: [...profilesOf(policy, rules.profiles).keys()].toSorted(),
-  only_profiles: policy.onlyProfiles,
-  cloud_init: policy.takesCloudInit,
-  needs_firewall: policy.needsFirewall,
-});
+function toJson({ kind, policy }: Principal, rules: LendingRules): z.infer<typeof policyJson> {
+  const most = mostOf({ kind, policy }, rules);
+  return {
+    name: policy.name,
+    source: policy.source,
+    may: policy.may,
+    machines: most.machines,
+    eur_per_hour: toEur(most.microEurPerHour),
+    eur_per_month: toEur(most.microEurPerMonth),
+    unknown_price: policy.takesUnknownPrice,
+    longest: formatDuration(longestOf(policy, rules)),
+    server_types: policy.serverTypes,
+    regions: policy.regions,
+    images: policy.images,
+    profiles: [...profilesOf(policy, rules.profiles).keys()].toSorted(),
+    only_profiles: policy.onlyProfiles,
+    cloud_init: policy.takesCloudInit,
+    needs_firewall: policy.needsFirewall,
+  };
+}
 
 const address = z.union([z.ipv4(), z.ipv6()]);
 /** Away from the edge anybody may have written the header, and anything may stand in it. */

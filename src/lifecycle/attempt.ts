@@ -3,8 +3,6 @@ import type { Attachment } from "../machine/attachment.ts";
 import { ourSelector } from "../machine/ownership.ts";
 import { LABEL, ourLabels } from "../machine/labels.ts";
 import type { Attachments } from "../machine/machine.ts";
-import { ratesOf } from "../machine/money.ts";
-import { pricesIn, type ServerType } from "../machine/server-type.ts";
 import type { Candidate, MachineRequest, MachineSpec } from "../machine/spec.ts";
 import type { NewMachine } from "../store/machines.ts";
 import { attach, type AttachedIds } from "./attachments.ts";
@@ -20,8 +18,6 @@ export interface Wanted {
   readonly request: MachineRequest;
   readonly attachments: readonly Attachment[];
   readonly candidates: Candidates;
-  /** What the provider was known to sell, and at which prices, when it was asked for. */
-  readonly offers: readonly ServerType[];
 }
 
 /** One call's tries to make a row's machine. */
@@ -85,8 +81,7 @@ async function tryOne(context: Context, tries: Tries, candidate: Candidate): Pro
   const image = await imageOf(context, tries, candidate);
   // The row owns each further try anew, and shows what is being tried.
   const { credential, labels, keepOnFailureMs } = row;
-  const priced = { ...ratesOf(pricesIn(tries.offers, candidate)), hasIpv4: request.enableIpv4 };
-  const chosen = { ...candidate, ...priced, image, attachments: toConfirm(ids), credential, labels, keepOnFailureMs };
+  const chosen = { ...candidate, image, attachments: toConfirm(ids), credential, labels, keepOnFailureMs };
   if (!(await store.machines.choose(row.uid, chosen, now(), reclaim(tries.claim, now())))) return refused(RELEASED);
   const machine = await driver.create(specOf(row, { ...request, ...candidate, image }, ids));
   const isOpen = (one: Candidate) => ![candidate, ...tried].some((other) => isSamePair(other, one));

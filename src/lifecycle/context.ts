@@ -31,6 +31,10 @@ export interface LendingRules extends Rules, Ordering {
   readonly defaultTtlMs: number;
   /** So many machines there may be at once, whoever has them. */
   readonly maxMachines: number;
+  /** What they may cost in a calendar month (UTC), micro-EUR; null = no matter what. */
+  readonly maxMicroEurPerMonth: number | null;
+  /** In which currency all of that is, whatever its name says. */
+  readonly currency: string;
   /** False while an admin holds the brake. */
   readonly creates: boolean;
 }

@@ -1,8 +1,11 @@
 import type { Policy } from "../auth/policy.ts";
 import { tokenIdOf, type Principal } from "../auth/principal.ts";
+import { Misconfigured } from "../machine/misconfigured.ts";
 import { isLive, type MachineRow } from "../machine/machine.ts";
 import { checkName, providerName } from "../machine/name.ts";
-import type { CountLimits } from "../store/machine-limits.ts";
+import { hourMicroEur, type Priced } from "../machine/money.ts";
+import type { Limits } from "../store/machine-limits.ts";
+import type { ServerType } from "../machine/server-type.ts";
 import type { NewMachine } from "../store/machines.ts";
 import { checkAttachments } from "./attachments.ts";
 import { attempt, tryingMachine, type Wanted } from "./attempt.ts";
@@ -10,7 +13,9 @@ import { checkImage, checkOffer } from "./check-offer.ts";
 import { candidatesOf } from "./candidates.ts";
 import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
-import { beyondCount, countLimitsOf } from "./limits.ts";
+import { beyondMoney, unpriced } from "./limits-in-euro.ts";
+import { beyondCount, limitMoney, limitsOf } from "./limits.ts";
+import { priceOfCandidates } from "./price-of-candidates.ts";
 import { checkOrder, type CheckedOrder, type MachineOrder } from "./order.ts";
 import { known, RELEASING, type Created } from "./record.ts";
 import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
@@ -52,12 +57,18 @@ export async function createMachine(
     if (!paced.ok) return paced;
     const choice = await candidatesOf(context, plan);
     if (!choice.ok) return choice;
+    const limits = limitsOf(plan.principal, rules, { now, expiresAt: endOf(context, plan, now) });
+    const sited = { ...plan, candidates: choice.value };
+    const price = await priceWithin(context, sited, limits, offered.value);
+    if (!price.ok) return price;
     const lent = await checkImage(context, plan.request);
     if (!lent.ok) return lent;
-    const wanted = { ...plan, candidates: choice.value, offers: offered.value };
-    const made = await begin(context, await rowOf(context, wanted, now), wanted);
+    const row = await rowOf(context, sited, price.value, now);
+    const made = await begin(context, row, { ...sited, limits });
     if (made !== null) return made;
-    const beyond = await beyondCount(context, plan, plan.limits);
+    const beyond =
+      (await beyondCount(context, plan.principal, limits)) ??
+      (await beyondMoney(context, plan.principal, limits, { is: null, wanted: { ...row, since: now } }));
     if (beyond !== null) return beyond;
   }
   return refused(RELEASING);
@@ -65,14 +76,14 @@ export async function createMachine(
 
 /** What a create is to come to, as far as that is known before the first look at a row. */
 interface Plan extends CheckedOrder, Pick<MachineRow, "owner" | "account" | "name" | "credential" | "specSha256"> {
+  readonly principal: Principal;
   readonly policy: Policy;
   /** Of a minted token that asks for it; revoked meanwhile, it makes nothing. */
   readonly tokenId: string | null;
-  readonly limits: CountLimits;
 }
 
-/** The same, and where it is tried, at which prices. */
-type Sited = Plan & Pick<Wanted, "candidates" | "offers">;
+/** The same, and where it is tried. */
+type Sited = Plan & Pick<Wanted, "candidates">;
 
 async function planOf(
   context: RequestContext,
@@ -88,8 +99,8 @@ async function planOf(
   const installation = await claimInstallation(context);
   if (!installation.ok) return installation;
   const [credential, specSha256] = [await context.credential(), await specHash(said)];
-  const [tokenId, limits] = [tokenIdOf(principal), countLimitsOf(principal, context.rules)];
-  return done({ ...allowed.value, owner, account, policy, tokenId, limits, name, credential, specSha256 });
+  const tokenId = tokenIdOf(principal);
+  return done({ ...allowed.value, principal, owner, account, policy, tokenId, name, credential, specSha256 });
 }
 
 /** Whether an order breaks no rule and no policy, as far as that can be told without asking anybody. */
@@ -108,11 +119,30 @@ export function mayCreate(
   return allowed.ok ? done(checked.value) : allowed;
 }
 
-async function rowOf(context: RequestContext, plan: Sited, now: number): Promise<NewMachine> {
+/** When the lease ends of a machine that is asked for at `now`; unix milliseconds. */
+function endOf({ rules }: RequestContext, { policy, ttlMs }: Plan, now: number): number {
+  return now + (ttlMs ?? Math.min(rules.defaultTtlMs, longestOf(policy, rules)));
+}
+
+/** What it costs at most; refused where that is unknown, and limits in euro are to hold. */
+async function priceWithin(
+  context: RequestContext,
+  { principal, policy, request, candidates }: Sited,
+  limits: Limits,
+  offers: readonly ServerType[],
+): Promise<Outcome<Priced>> {
+  const mustBeKnown = limitMoney(limits);
+  const price = await priceOfCandidates(context, candidates, { offers, hasIpv4: request.enableIpv4, mustBeKnown });
+  if (!mustBeKnown || hourMicroEur(price) !== null) return done(price);
+  const currency = context.capabilities.otherCurrency?.() ?? null;
+  if (currency !== null)
+    throw new Misconfigured("CURRENCY", `must be ${currency}, which the provider's project pays in: limits go by it`);
+  return policy.takesUnknownPrice ? done(price) : unpriced(context, principal);
+}
+
+async function rowOf(context: RequestContext, plan: Sited, price: Priced, now: number): Promise<NewMachine> {
   const { owner, account, name, credential, specSha256, request, candidates, keepOnFailureMs } = plan;
-  const { installations, defaultTtlMs } = context.rules;
-  const longestMs = longestOf(plan.policy, context.rules);
-  const [installation] = installations;
+  const [installation] = context.rules.installations;
   return {
     uid: context.newUid(),
     owner,
@@ -127,15 +157,19 @@ async function rowOf(context: RequestContext, plan: Sited, now: number): Promise
     image: request.image,
     labels: request.labels,
     requestedAt: now,
-    expiresAt: now + (plan.ttlMs ?? Math.min(defaultTtlMs, longestMs)),
-    maxUntil: now + longestMs,
+    expiresAt: endOf(context, plan, now),
+    maxUntil: now + longestOf(plan.policy, context.rules),
     keepOnFailureMs,
-    hasIpv4: request.enableIpv4,
+    ...price,
   };
 }
 
 /** Writes down the row and makes its machine; null where none may be written by now. */
-function begin(context: RequestContext, row: NewMachine, plan: Sited): Promise<Outcome<Created> | null> {
+function begin(
+  context: RequestContext,
+  row: NewMachine,
+  plan: Sited & { readonly limits: Limits },
+): Promise<Outcome<Created> | null> {
   const { store } = context;
   const claim = claimAt(row.requestedAt, false, plan.tokenId);
   const [until = row.requestedAt] = claim.untils;
@@ -161,18 +195,26 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   // Since the first try it may have been taken back.
   const lent = await checkImage(context, plan.request);
   if (!lent.ok) return lent;
+  const wanted = { ...plan, candidates: choice.value };
+  const limits = limitsOf(plan.principal, context.rules, { now, expiresAt: row.expiresAt });
   const offers = (await context.store.catalogues.read(context.provider))?.serverTypes ?? [];
-  const wanted = { ...plan, candidates: choice.value, offers };
+  const price = await priceWithin(context, wanted, limits, offers);
+  if (!price.ok) return price;
   const claim = claimAt(now, true, plan.tokenId);
   const [until = now] = claim.untils;
   // The try goes out under the credential of now, whatever the one before did, and with what its profile says now.
   const { credential, keepOnFailureMs, request } = plan;
   const retried = { ...row, credential, keepOnFailureMs, labels: request.labels };
-  return tryingMachine(context, row.uid, claim, async () =>
-    (await context.store.work.claimTry(row.uid, now, until, plan.tokenId))
-      ? attempt(context, retried, wanted, claim)
-      : known(row),
-  );
+  const next = { now, until, tokenId: plan.tokenId, priced: price.value, limits };
+  return tryingMachine(context, row.uid, claim, async () => {
+    if (await context.store.work.claimTry(row.uid, next)) return attempt(context, retried, wanted, claim);
+    const lease = { ...row, since: row.requestedAt };
+    const beyond = await beyondMoney(context, plan.principal, limits, {
+      is: lease,
+      wanted: { ...lease, ...price.value },
+    });
+    return beyond ?? known(row);
+  });
 }
 
 const givenUp = (leftMs: number): Refusal => ({

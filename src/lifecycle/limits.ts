@@ -1,49 +1,99 @@
-/** How many machines an account may have at once. The insert decides; here it is said what the limits are, and what was met. */
-import type { Policy } from "../auth/policy.ts";
+/**
+ * What an account may have and spend. The statements that act decide; here it is said what the limits are, and afterwards which of
+ * them was met.
+ */
 import type { Principal } from "../auth/principal.ts";
 import type { MachineRow } from "../machine/machine.ts";
-import { costMicroEur } from "../machine/money.ts";
-import type { CountLimits } from "../store/machine-limits.ts";
+import { costMicroEur, monthsBetween, reservedUntil } from "../machine/money.ts";
+import type { Limits } from "../store/machine-limits.ts";
 import type { LendingRules, RequestContext } from "./context.ts";
-import { refused, type CountedMachine, type Refused } from "./refusal.ts";
+import { refused, type CountedMachine, type Figures, type Refused } from "./refusal.ts";
 
-/** What a caller's machines are held against; an admin's, against the limit of the installation alone. */
-export const countLimitsOf = (
-  { kind, policy }: { readonly kind: Principal["kind"]; readonly policy: Policy },
-  { maxMachines }: Pick<LendingRules, "maxMachines">,
-): CountLimits => ({
-  account: kind === "admin" ? null : (policy.mostMachines ?? maxMachines),
-  installation: maxMachines,
-});
+/** Whose limits hold: the caller's, for whomever it acts. */
+export type Limited = Pick<Principal, "kind" | "policy">;
+
+/** What a policy lets its callers' accounts have, as it says or as it is said for all; an admin's is bound by the installation alone. */
+export const mostOf = (
+  { kind, policy }: Limited,
+  { maxMachines, maxMicroEurPerMonth }: Pick<LendingRules, "maxMachines" | "maxMicroEurPerMonth">,
+) =>
+  kind === "admin"
+    ? { machines: null, microEurPerHour: null, microEurPerMonth: null }
+    : {
+        machines: policy.mostMachines ?? maxMachines,
+        microEurPerHour: policy.mostMicroEurPerHour,
+        microEurPerMonth: policy.mostMicroEurPerMonth ?? maxMicroEurPerMonth,
+      };
+
+/** What a lease that ends at `expiresAt` is held against, at `now`; both unix milliseconds. */
+export function limitsOf(
+  limited: Limited,
+  rules: LendingRules,
+  { now, expiresAt }: { readonly now: number; readonly expiresAt: number },
+): Limits {
+  const { machines, microEurPerHour, microEurPerMonth: account } = mostOf(limited, rules);
+  const { maxMachines, maxMicroEurPerMonth: installation } = rules;
+  const isLimited = account !== null || installation !== null;
+  const touched = isLimited ? monthsBetween(now, reservedUntil(expiresAt, now)) : [];
+  return {
+    machines: { account: machines, installation: maxMachines },
+    microEurPerHour,
+    months: touched.map(({ month, begins, ends }) => ({ month, begins, ends, now, account, installation })),
+  };
+}
+
+/** Whether limits are about money at all: then what something costs must be known. */
+export const limitMoney = ({ microEurPerHour, months }: Limits): boolean =>
+  microEurPerHour !== null || months.length > 0;
 
 /** Why one machine more would be too many, told with those that the account has; null where it would not. */
 export async function beyondCount(
-  { store, now }: Pick<RequestContext, "store" | "now">,
+  context: Pick<RequestContext, "store" | "now">,
   { account, policy }: Pick<Principal, "account" | "policy">,
-  limits: CountLimits,
+  { machines }: Pick<Limits, "machines">,
 ): Promise<Refused | null> {
-  const used = await store.limits.count(account);
-  const isOwn = limits.account !== null && used.account >= limits.account;
-  if (!isOwn && used.installation < limits.installation) return null;
+  const used = await context.store.limits.count(account);
+  const isOwn = machines.account !== null && used.account >= machines.account;
+  if (!isOwn && used.installation < machines.installation) return null;
   const figures = isOwn
-    ? { limit: limits.account ?? 0, used: used.account, asked: 1 }
-    : { limit: limits.installation, used: used.installation, asked: 1 };
-  const whose = isOwn ? `the account ${account}` : "all accounts together";
-  return refused({
+    ? { limit: machines.account ?? 0, used: used.account, asked: 1 }
+    : { limit: machines.installation, used: used.installation, asked: 1 };
+  return beyond(context, account, {
     code: "limit_count",
-    message: `There may be ${figures.limit} machines of ${whose} at once, and there are ${figures.used}.`,
+    policy: policy.name,
+    message: `There may be ${figures.limit} machines of ${whose(account, isOwn)} at once, and there are ${figures.used}.`,
     next: isOwn
       ? "Destroy one of `machines`, or repeat the call when one has ended."
       : "Repeat the call when machines have ended, or have an admin raise the limit.",
     rule: isOwn
       ? "must not have more machines than the policy allows (machines)"
-      : "must not be more machines in all than there may be",
-    policy: policy.name,
+      : "must not be more machines in all than there may be (MAX_MACHINES)",
     figures,
-    machines: (await store.limits.ofAccount(account)).map((row) => countedMachine(row, now())),
-    retryAfterSeconds: RETRY_SECONDS,
   });
 }
+
+/** A refusal by a limit, before it names what the account has. */
+interface Beyond {
+  readonly code: "limit_count" | "limit_money";
+  readonly policy: string;
+  readonly message: string;
+  readonly next: string;
+  readonly rule: string;
+  readonly figures?: Figures;
+}
+
+/** A refusal that names the account's live machines. */
+export async function beyond(
+  { store, now }: Pick<RequestContext, "store" | "now">,
+  account: string,
+  refusal: Beyond,
+): Promise<Refused> {
+  const machines = (await store.limits.ofAccount(account)).map((row) => countedMachine(row, now()));
+  return refused({ ...refusal, machines, retryAfterSeconds: RETRY_SECONDS });
+}
+
+export const whose = (account: string, isOwn: boolean): string =>
+  isOwn ? `the account ${account}` : "all accounts together";
 
 const countedMachine = (row: MachineRow, now: number): CountedMachine => ({
   name: row.name,

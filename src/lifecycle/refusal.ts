@@ -20,6 +20,10 @@ export interface Figures {
   /** What of it is taken, where several share it. */
   readonly used?: number;
   readonly asked: string | number;
+  /** What numbers are, where they do not count machines. */
+  readonly unit?: string;
+  /** As `2026-12`, where the limit is a month's. */
+  readonly month?: string;
 }
 
 /** A machine that a limit counts, as its account is told of it. */

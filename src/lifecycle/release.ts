@@ -5,7 +5,7 @@ import type { Ref } from "../machine/name.ts";
 import type { RequestContext } from "./context.ts";
 import { destroyMachine } from "./destroy.ts";
 import { findMachine } from "./find.ts";
-import { breaksRule, done, type Outcome } from "./refusal.ts";
+import { breaksRule, done, type Outcome, type Refusal } from "./refusal.ts";
 import { keepOnFailure } from "./renew.ts";
 
 const LONGEST_TOMBSTONE_MS = 86_400_000;
@@ -52,17 +52,22 @@ export interface Released {
   readonly row: MachineRow;
   /** It lives on to the end of its lease, as it was asked for in case its job fails. */
   readonly isKept: boolean;
+  /** Why it was not kept, though that was asked for; null where it was, or nobody asked. */
+  readonly notKept: Refusal | null;
 }
 
-/** Ends a machine on its owner's word: one whose job failed is kept, where that was asked for; any other is destroyed. */
+/**
+ * Ends a machine on its owner's word: one whose job failed is kept, where that was asked for and costs no more than may be spent; any
+ * other is destroyed.
+ */
 export async function releaseMachine(
   context: RequestContext,
-  { policy }: Principal,
+  principal: Principal,
   row: MachineRow,
   hasFailed: boolean,
 ): Promise<Outcome<Released>> {
-  const kept = hasFailed ? await keepOnFailure(context, policy, row) : null;
-  if (kept !== null) return done({ row: kept, isKept: true });
+  const kept = hasFailed ? await keepOnFailure(context, principal, row) : null;
+  if (kept?.ok) return done({ row: kept.value, isKept: true, notKept: null });
   const destroyed = await destroyMachine(context, row);
-  return destroyed.ok ? done({ row: destroyed.value, isKept: false }) : destroyed;
+  return destroyed.ok ? done({ row: destroyed.value, isKept: false, notKept: kept?.refusal ?? null }) : destroyed;
 }

@@ -1,12 +1,15 @@
 import type { Policy } from "../auth/policy.ts";
+import type { Principal } from "../auth/principal.ts";
 import { DriverError } from "../driver/driver.ts";
 import { checkLife, endOf } from "../machine/lease.ts";
 import { isSame } from "../machine/ownership.ts";
 import { LABEL, labelSeconds } from "../machine/labels.ts";
 import { formatDuration } from "../machine/duration.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
-import { breaksRule, done, IDENTITY_MISMATCH, refused, type Outcome, type Refusal } from "./refusal.ts";
+import { breaksRule, done, IDENTITY_MISMATCH, refused, type Outcome, type Refusal, type Refused } from "./refusal.ts";
 import type { Context, RequestContext } from "./context.ts";
+import { beyondMoney } from "./limits-in-euro.ts";
+import { limitsOf } from "./limits.ts";
 import { checkLength } from "./rights.ts";
 
 /**
@@ -16,10 +19,11 @@ import { checkLength } from "./rights.ts";
  */
 export async function renewMachine(
   context: RequestContext,
-  policy: Policy,
+  principal: Principal,
   row: MachineRow,
   ttl: string,
 ): Promise<Outcome<MachineRow>> {
+  const { policy } = principal;
   const life = checkLife("ttl", ttl, context.rules.maxAgeMs);
   if (!life.ok) return breaksRule(life.problem);
   const tooLong = checkLength(policy, "ttl", life.value);
@@ -28,15 +32,31 @@ export async function renewMachine(
   const until = now + life.value;
   const most = mostUntil(policy, row);
   if (until > most) return refused(beyond(policy, row, { now, until, most }));
-  const renewed = await context.store.leases.renew(row.uid, now, until);
+  const limits = limitsOf(principal, context.rules, { now, expiresAt: until });
+  const renewed = await context.store.leases.renew({ uid: row.uid, now, to: until, months: limits.months });
   if (renewed) {
     const isPaced = (await context.withinRate()).ok;
     if (isPaced && (await tellLabel(context, renewed)) === "stranger") return refused(IDENTITY_MISMATCH);
     return done(renewed);
   }
   const current = await context.store.machines.byUid(row.uid);
+  if (current === null || !livesOn(current, now)) return refused(EXPIRED);
   // It lives at least that long already: what was asked for is so.
-  return current !== null && livesOn(current, now) ? done(current) : refused(EXPIRED);
+  if (current.expiresAt >= until) return done(current);
+  return (await beyondEnd(context, principal, current, until)) ?? refused(MOVED);
+}
+
+/** Why a machine would cost too much if it lived until then; null where it would not. */
+function beyondEnd(
+  context: RequestContext,
+  { policy, kind }: Principal,
+  row: MachineRow,
+  expiresAt: number,
+): Promise<Refused | null> {
+  const limits = limitsOf({ policy, kind }, context.rules, { now: context.now(), expiresAt });
+  const lease = { ...row, since: row.createdAt ?? row.requestedAt };
+  const wish = { is: lease, wanted: { ...lease, expiresAt } };
+  return beyondMoney(context, { account: row.account, policy }, limits, wish);
 }
 
 const livesOn = ({ phase, expiresAt }: MachineRow, now: number): boolean =>
@@ -80,19 +100,28 @@ const EXPIRED: Refusal = {
   next: "Create a machine anew.",
 };
 
+/** What would have passed a limit a moment ago would not by now. */
+const MOVED: Refusal = {
+  code: "limit_money",
+  message: "It would have cost more than may be spent, and something has ended since.",
+  next: "Repeat the call.",
+  retryAfterSeconds: 1,
+};
+
 /** Over the rate an end that would move later by less than this stays, so that the same word again and again is not written each time. */
 const LEAST_MOVE_MS = 60_000;
 
 /**
  * Keeps a machine after its job failed, for as long as it was asked with, counted from now and within `max_until`; over the account's
  * rate to a minute. Nothing changes where it is kept until then already. Null when there is nothing to keep: it was not asked for, or
- * the machine is at its end.
+ * the machine is at its end. Refused where it would cost more than may be spent.
  */
 export async function keepOnFailure(
   context: RequestContext,
-  policy: Policy,
+  principal: Principal,
   row: MachineRow,
-): Promise<MachineRow | null> {
+): Promise<Outcome<MachineRow> | null> {
+  const { policy } = principal;
   if (row.keepOnFailureMs === null) return null;
   const now = context.now();
   const until = Math.min(now + row.keepOnFailureMs, mostUntil(policy, row));
@@ -100,11 +129,13 @@ export async function keepOnFailure(
   if (until <= now) return null;
   const isPaced = (await context.withinRate()).ok;
   const moveMs = until - row.expiresAt;
-  if (livesOn(row, now) && moveMs >= 0 && moveMs < (isPaced ? 1 : LEAST_MOVE_MS)) return row;
-  const kept = await context.store.leases.keep(row.uid, now, until);
+  if (livesOn(row, now) && moveMs >= 0 && moveMs < (isPaced ? 1 : LEAST_MOVE_MS)) return done(row);
+  const { months } = limitsOf(principal, context.rules, { now, expiresAt: until });
+  const kept = await context.store.leases.keep({ uid: row.uid, now, to: until, months });
+  if (kept === null) return beyondEnd(context, principal, row, until);
   // Over the rate its label is left to the sweep: whoever is done with a machine is never refused.
-  if (kept && isPaced) await tellLabel(context, kept);
-  return kept;
+  if (isPaced) await tellLabel(context, kept);
+  return done(kept);
 }
 
 /**

@@ -45,6 +45,7 @@ const REFUSAL_CODES = [
   "limit_lease",
   "limit_rate",
   "limit_count",
+  "limit_money",
   "spec_mismatch",
   "name_taken",
   "releasing",

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { ServerType } from "../machine/server-type.ts";
+import { toMicroEur } from "../machine/money.ts";
+import type { RegionOffer, ServerType } from "../machine/server-type.ts";
 import { jsonText, parseFirst } from "./rows.ts";
 import { insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -44,10 +45,21 @@ export function createCatalogueStore(db: Db) {
     },
 
     async write(provider: string, { serverTypes, fetchedAt }: Catalogue): Promise<void> {
-      const tail =
-        "ON CONFLICT (provider) DO UPDATE SET server_types = excluded.server_types, fetched_at = excluded.fetched_at";
-      const row = { provider, server_types: JSON.stringify(serverTypes), fetched_at: fetchedAt };
-      await db.write(insertInto("catalogues", row, { tail }));
+      const said = {
+        server_types: JSON.stringify(serverTypes),
+        fetched_at: fetchedAt,
+        dearest_micro_eur: dearestOf(serverTypes, ({ priceEurPerHour }) => priceEurPerHour),
+        dearest_ipv4_micro_eur: dearestOf(serverTypes, ({ ipv4EurPerHour }) => ipv4EurPerHour),
+      };
+      const changes = Object.keys(said).map((column) => `${column} = excluded.${column}`);
+      const tail = `ON CONFLICT (provider) DO UPDATE SET ${changes.join(", ")}`;
+      await db.write(insertInto("catalogues", { provider, ...said }, { tail }));
     },
   };
 }
+
+/** As what an unknown price counts: the dearest that is known, micro-EUR; null where none is. */
+const dearestOf = (types: readonly ServerType[], priceOf: (offer: RegionOffer) => number | null): number | null =>
+  types
+    .flatMap(({ regions }) => regions.map((offer) => toMicroEur(priceOf(offer))))
+    .reduce((most, one) => (most === null || (one !== null && one > most) ? one : most), null);

@@ -1,7 +1,9 @@
 import type { EventKind } from "../machine/event.ts";
 import type { MachineRow } from "../machine/machine.ts";
+import type { MonthLimits } from "./charges.ts";
 import { LABEL_BEHIND } from "./conditions.ts";
 import { eventsOf } from "./events.ts";
+import { beyondByMove, monthsParam } from "./machine-limits.ts";
 import { machineRow } from "./machine-row.ts";
 import { parseFirst, parseRows } from "./rows.ts";
 import { change } from "./statements.ts";
@@ -14,12 +16,14 @@ interface Move {
   readonly uid: string;
   readonly now: number;
   readonly to: number;
+  /** What the months that it touches may cost; empty = no matter what. */
+  readonly months: readonly MonthLimits[];
 }
 
 /** How leases of `machines` change: each by one guarded UPDATE, so that of a renewal and an end exactly one wins. */
 export function createMachineLeases(db: Db) {
-  async function move({ uid, now, to }: Move, kind: EventKind, guard: string): Promise<MachineRow | null> {
-    const where = `uid = ?1 AND ${RENEWABLE} AND ?3 <= max_until AND ${guard}`;
+  async function move({ uid, now, to, months }: Move, kind: EventKind, guard: string): Promise<MachineRow | null> {
+    const where = `uid = ?1 AND ${RENEWABLE} AND ?3 <= max_until AND ${guard} AND NOT EXISTS (${beyondByMove("?4", "?3")})`;
     const [rows] = await db.batch([
       change(
         {
@@ -30,6 +34,7 @@ export function createMachineLeases(db: Db) {
         uid,
         now,
         to,
+        monthsParam(months),
       ),
       eventsOf(db, kind, { where: "uid = ?1 AND changes() > 0", params: [uid, now] }),
     ]);
@@ -37,13 +42,11 @@ export function createMachineLeases(db: Db) {
   }
 
   return {
-    /** Moves a lease's end later. Null where it may not: ended, claimed, past `max_until`, or later already. */
-    renew: (uid: string, now: number, until: number): Promise<MachineRow | null> =>
-      move({ uid, now, to: until }, "renewed", "?3 > expires_at"),
+    /** Moves a lease's end later. Null where it may not: ended, claimed, past `max_until`, later already, or beyond a limit. */
+    renew: (moved: Move): Promise<MachineRow | null> => move(moved, "renewed", "?3 > expires_at"),
 
     /** Moves a lease's end, either way: what its owner asked to keep after a failure. Null where it may not. */
-    keep: (uid: string, now: number, until: number): Promise<MachineRow | null> =>
-      move({ uid, now, to: until }, "kept", "true"),
+    keep: (moved: Move): Promise<MachineRow | null> => move(moved, "kept", "true"),
 
     /**
      * Moves ends later to what labels promise. Such a row was set back, and what it says of its machine's beginning is an old story.

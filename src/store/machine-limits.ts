@@ -1,29 +1,78 @@
 import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
+import { beyondMoney, chargeOf, hourlyOf, spentIn, type MonthLimits } from "./charges.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
-import { machineRow } from "./machine-row.ts";
-import { parseRows } from "./rows.ts";
+import { machineRow, RATE_COLUMNS } from "./machine-row.ts";
+import { parseFirst, parseRows } from "./rows.ts";
 import { query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
-/** How many machines there may be, live ones counted: all that is not confirmed gone. Of an account null = no limit of its own. */
-export interface CountLimits {
-  readonly account: number | null;
-  readonly installation: number;
+/**
+ * What there may be of machines. Live ones count: all that is not confirmed gone. Of an account null = no limit of its own; of the
+ * installation likewise.
+ */
+export interface Limits {
+  readonly machines: { readonly account: number | null; readonly installation: number };
+  /** What an hour of the account's live machines may cost, micro-EUR. */
+  readonly microEurPerHour: number | null;
+  /** The months that a lease touches, and what they may cost; empty where nothing limits them. */
+  readonly months: readonly MonthLimits[];
 }
 
+/** The parameters of {@link BEYOND_LIMITS}, in their order; without limits nothing is beyond them. */
+export const limitParams = (limits: Limits | null) => [
+  limits?.machines.account ?? null,
+  limits?.machines.installation ?? null,
+  limits?.microEurPerHour ?? null,
+  monthsParam(limits?.months ?? []),
+];
+/** The parameter of statements that move an end or a price. */
+export const monthsParam = (months: readonly MonthLimits[]): string | null =>
+  months.length === 0 ? null : JSON.stringify(months);
+
 /**
- * Finds something where one more machine, `new`, would be beyond a limit; its two parameters are {@link CountLimits}. Decided in the insert
- * itself, so that of many creates at once only as many as fit are written.
+ * Finds something where one more machine, `new`, would be beyond a limit. Decided in the insert itself, so that of many creates at
+ * once only as many as fit are written.
  */
-export const BEYOND_COUNT = `SELECT 1 WHERE
+export const BEYOND_LIMITS = `SELECT 1 WHERE
   (SELECT count(*) FROM machines WHERE account = new.account AND ${LIVE_MACHINE}) >= ?
-  UNION ALL SELECT 1 WHERE (SELECT count(*) FROM machines WHERE ${LIVE_MACHINE}) >= ?`;
+  OR (SELECT count(*) FROM machines WHERE ${LIVE_MACHINE}) >= ?
+  OR ${hourlyOf("new")}
+    + (SELECT coalesce(sum(${hourlyOf("machines")}), 0) FROM machines WHERE account = new.account AND ${LIVE_MACHINE}) > ?
+  OR EXISTS (${beyondMoney("?", chargeOf("new", "new.requested_at", "new.expires_at"), "new.account")})`;
+
+const SINCE = "coalesce(machines.created_at, machines.requested_at)";
+const NOW = chargeOf("machines", SINCE, "machines.expires_at");
+
+/** Finds something where a row of `machines` would be beyond a limit of its months if it ended at `to`, the SQL of that end. */
+export const beyondByMove = (months: `?${number}`, to: `?${number}`): string =>
+  beyondMoney(months, `${chargeOf("machines", SINCE, to)} - ${NOW}`, "machines.account");
+
+/**
+ * The same if it cost what the parameters say, which stand for those of {@link rateColumns} and `has_ipv4`, and, of `perHour`, if an hour of
+ * its account's machines came to more than that.
+ */
+export function beyondByPrice(
+  rates: readonly string[],
+  { months, perHour }: { months: `?${number}`; perHour: `?${number}` },
+): string {
+  const columns = [...RATE_COLUMNS, "has_ipv4"].map((column, index) => `${rates[index]} AS ${column}`);
+  const from = `FROM (SELECT machines.provider AS provider, ${columns.join(", ")}) AS new`;
+  const more = `(SELECT ${hourlyOf("new")} ${from}) - ${hourlyOf("machines")}`;
+  const perHourNow = `(SELECT sum(${hourlyOf("others")}) FROM machines AS others
+    WHERE others.account = machines.account AND others.${LIVE_MACHINE})`;
+  return `SELECT 1 WHERE ${more} > 0 AND ${more} + ${perHourNow} > ${perHour}
+    UNION ALL ${beyondMoney(months, `${chargeOf("new", SINCE, "machines.expires_at", from)} - ${NOW}`, "machines.account")}`;
+}
 
 /** So many machines a refusal names. */
 const MOST_NAMED = 25;
 
 const counted = z.object({ account: z.int(), installation: z.int() });
+const spent = counted.extend({ month: z.string() });
+
+/** What of a month is spent or reserved, micro-EUR. */
+export type Spent = z.infer<typeof spent>;
 
 /** What the limits of an account are held against. */
 export function createMachineLimits(db: Db) {
@@ -38,6 +87,38 @@ export function createMachineLimits(db: Db) {
         ),
       );
       return counted.parse(rows[0]);
+    },
+
+    /** What an hour of an account's live machines costs, micro-EUR. */
+    async perHour(account: string): Promise<number> {
+      const rows = await db.read(
+        query(
+          `SELECT coalesce(sum(${hourlyOf("machines")}), 0) AS hour FROM machines WHERE account = ? AND ${LIVE_MACHINE}`,
+          account,
+        ),
+      );
+      return parseFirst(z.object({ hour: z.int() }), rows)?.hour ?? 0;
+    },
+
+    /** What months come to by now, of the account and of all: booked, charged since, and reserved to the ends of leases. */
+    async spent(account: string, months: readonly MonthLimits[]): Promise<Spent[]> {
+      const asked = query(
+        `SELECT month.value ->> 'month' AS month, ${spentIn("?1")} AS account, ${spentIn(null)} AS installation
+          FROM json_each(?2) AS month`,
+        account,
+        JSON.stringify(months),
+      );
+      return parseRows(spent, await db.read(asked));
+    },
+
+    /** The dearest prices that are known of a provider, micro-EUR an hour; null where none is. */
+    async dearest(provider: string): Promise<{ hour: number | null; ipv4: number | null }> {
+      const asked = query(
+        "SELECT dearest_micro_eur AS hour, dearest_ipv4_micro_eur AS ipv4 FROM catalogues WHERE provider = ?",
+        provider,
+      );
+      const shape = z.object({ hour: z.int().nullable(), ipv4: z.int().nullable() });
+      return parseFirst(shape, await db.read(asked)) ?? { hour: null, ipv4: null };
     },
 
     /** An account's live machines, those that end first before the others; at most 25. */

@@ -1,7 +1,9 @@
 import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
+import type { Priced } from "../machine/money.ts";
 import { FREE, LABEL_BEHIND, LIVE_MACHINE, revoked, UNSETTLED } from "./conditions.ts";
-import { machineRow } from "./machine-row.ts";
+import { beyondByPrice, monthsParam, type Limits } from "./machine-limits.ts";
+import { machineRow, rateColumns } from "./machine-row.ts";
 import { parseFirst, parseRows } from "./rows.ts";
 import { change, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -21,6 +23,16 @@ export interface Try {
   readonly mismatched: boolean;
   /** Whether the provider had agreed to delete it and did not: it is to be deleted again. */
   readonly notDeleted?: boolean;
+}
+
+/** How a create is to be tried again. */
+export interface NextTry {
+  readonly now: number;
+  /** For how long nobody else may. */
+  readonly until: number;
+  readonly tokenId: string | null;
+  readonly priced: Priced;
+  readonly limits: Pick<Limits, "months" | "microEurPerHour">;
 }
 
 /** Whose turn it is: a machine that costs money comes before a row that may have none, and both before what failed before. */
@@ -98,21 +110,31 @@ export function createMachineWork(db: Db) {
     },
 
     /**
-     * Takes the one right to try the create of a row whose last try ended or was given up. Guarded by the minted token that asks for it,
-     * where one does, not having been revoked since it was looked at.
+     * Takes the one right to try the create of a row whose last try ended or was given up, at prices as they are now. Guarded by the
+     * minted token that asks for it, where one does, not having been revoked since it was looked at, and by no limit being passed
+     * where it costs more than it did.
      */
-    async claimTry(uid: string, now: number, tryingUntil: number, tokenId: string | null): Promise<boolean> {
+    async claimTry(uid: string, { now, until, tokenId, priced, limits }: NextTry): Promise<boolean> {
+      const rates = Object.entries({ ...rateColumns(priced), has_ipv4: Number(priced.hasIpv4) });
+      const beyond = beyondByPrice(
+        rates.map((_, index) => `?${index + 7}`),
+        { months: "?5", perHour: "?6" },
+      );
       const claimed = await db.write(
         change(
           {
-            head: "UPDATE machines SET next_try_at = ?2, tried_at = ?1, missing_since = NULL",
-            where: `uid = ?3 AND phase = 'requested' AND ${FREE} AND NOT EXISTS (${revoked("?4")})`,
+            head: `UPDATE machines SET next_try_at = ?2, tried_at = ?1, missing_since = NULL,
+              ${rates.map(([column], index) => `${column} = ?${index + 7}`).join(", ")}`,
+            where: `uid = ?3 AND phase = 'requested' AND ${FREE} AND NOT EXISTS (${revoked("?4")}) AND NOT EXISTS (${beyond})`,
             tail: "RETURNING uid",
           },
           now,
-          tryingUntil,
+          until,
           uid,
           tokenId,
+          monthsParam(limits.months),
+          limits.microEurPerHour,
+          ...rates.map(([, value]) => value),
         ),
       );
       return claimed.length > 0;

@@ -1,12 +1,12 @@
 import type { MachineRow } from "../machine/machine.ts";
-import type { Priced } from "../machine/money.ts";
+import type { Rates } from "../machine/money.ts";
 import type { Candidate } from "../machine/spec.ts";
 import { LIVE_MACHINE, revoked } from "./conditions.ts";
 import { eventsOf } from "./events.ts";
 import { createMachineReads } from "./machine-reads.ts";
 import { createMachineObservations } from "./machine-observations.ts";
-import { BEYOND_COUNT, type CountLimits } from "./machine-limits.ts";
-import { machineRow, RATE_COLUMNS } from "./machine-row.ts";
+import { BEYOND_LIMITS, limitParams, type Limits } from "./machine-limits.ts";
+import { machineRow, RATE_COLUMNS, rateColumns } from "./machine-row.ts";
 import { parseFirst } from "./rows.ts";
 import { change, insertInto } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -32,6 +32,7 @@ export type NewMachine = Pick<
   | "maxUntil"
   | "keepOnFailureMs"
   | "hasIpv4"
+  | keyof Rates
 >;
 
 /** What must hold at the insert besides. */
@@ -39,12 +40,12 @@ interface Conditions {
   /** The minted token that asks for it. */
   readonly tokenId?: string | null;
   /** Null = none: it is there, and is counted. */
-  readonly limits?: CountLimits | null;
+  readonly limits?: Limits | null;
 }
 
-/** What is tried for a row, and what it is charged by what is known of its price. */
+/** What is tried for a row. */
 export interface Chosen
-  extends Candidate, Priced, Pick<MachineRow, "image" | "credential" | "labels" | "keepOnFailureMs" | "attachments"> {}
+  extends Candidate, Pick<MachineRow, "image" | "credential" | "labels" | "keepOnFailureMs" | "attachments"> {}
 
 /**
  * The `machines` table: here how rows come to be; beside it how they are read and seen, how leases change, how they end, and what
@@ -57,7 +58,7 @@ export function createMachineStore(db: Db) {
 
     /**
      * Holds the name and writes down the intent (I3, I6). False when a live machine has it already, its owner gave it up, the minted
-     * token that asks for it has been revoked since it was looked at, or there are as many machines as the limits allow.
+     * token that asks for it has been revoked since it was looked at, or it would be beyond a limit.
      */
     async insert(
       row: NewMachine & Partial<Pick<MachineRow, "attachments">>,
@@ -86,6 +87,7 @@ export function createMachineStore(db: Db) {
           expires_at: row.expiresAt,
           max_until: row.maxUntil,
           keep_on_failure_ms: row.keepOnFailureMs,
+          ...rateColumns(row),
           has_ipv4: Number(row.hasIpv4),
           attachments: row.attachments ? JSON.stringify(row.attachments) : null,
           // The create call carries the label.
@@ -94,8 +96,8 @@ export function createMachineStore(db: Db) {
           tried_at: row.requestedAt,
         },
         {
-          unless: `${NAME_GIVEN_UP} UNION ALL ${revoked("?")} UNION ALL ${BEYOND_COUNT}`,
-          params: [tokenId, limits?.account ?? null, limits?.installation ?? null],
+          unless: `${NAME_GIVEN_UP} UNION ALL ${revoked("?")} UNION ALL ${BEYOND_LIMITS}`,
+          params: [tokenId, ...limitParams(limits)],
           tail: "ON CONFLICT DO NOTHING RETURNING uid",
         },
       );
@@ -110,9 +112,7 @@ export function createMachineStore(db: Db) {
         change(
           {
             head: `UPDATE machines SET server_type = ?2, region = ?3, image = ?6, attachments = ?7, credential = ?8,
-              labels = ?9, keep_on_failure_ms = ?10, next_try_at = ?4, tried_at = ?5, missing_since = NULL,
-              price_micro_eur = ?11, price_month_micro_eur = ?12, ipv4_micro_eur = ?13, ipv4_month_micro_eur = ?14,
-              has_ipv4 = ?15`,
+              labels = ?9, keep_on_failure_ms = ?10, next_try_at = ?4, tried_at = ?5, missing_since = NULL`,
             where: "uid = ?1 AND phase = 'requested'",
             tail: "RETURNING uid",
           },
@@ -126,11 +126,6 @@ export function createMachineStore(db: Db) {
           chosen.credential,
           JSON.stringify(chosen.labels),
           chosen.keepOnFailureMs,
-          chosen.priceMicroEur,
-          chosen.priceMonthMicroEur,
-          chosen.ipv4MicroEur,
-          chosen.ipv4MonthMicroEur,
-          Number(chosen.hasIpv4),
         ),
       );
       return rows.length > 0;

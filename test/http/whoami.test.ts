@@ -22,6 +22,9 @@ const ANY = {
   only_profiles: false,
   cloud_init: true,
   needs_firewall: false,
+  eur_per_hour: null,
+  eur_per_month: null,
+  unknown_price: false,
 };
 
 describe("GET /v1/whoami", () => {

@@ -490,11 +490,11 @@ describe("how long a policy lets machines live", () => {
     const row = await mayfly.store.machines.byName("admin", "box");
     if (row === null) throw new Error("there is no row");
     const hour: Policy = { ...DEFAULT_POLICY, name: "hour", longestMs: HOUR };
-    expect(await renewMachine(context, hour, row, "31m")).toMatchObject({
+    expect(await renewMachine(context, { ...principalOf("x"), policy: hour }, row, "31m")).toMatchObject({
       refusal: { code: "limit_lease", policy: "hour", figures: { limit: "1h", asked: "61m" } },
     });
     // What the machine was promised at most binds whoever has no policy that binds more.
-    expect(await renewMachine(context, DEFAULT_POLICY, { ...row, maxUntil: row.expiresAt }, "31m")).toMatchObject({
+    expect(await renewMachine(context, principalOf("x"), { ...row, maxUntil: row.expiresAt }, "31m")).toMatchObject({
       refusal: { code: "invalid_input" },
     });
   });

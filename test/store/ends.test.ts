@@ -9,7 +9,7 @@ const rowOfUid = async (uid: string) => (await store.machines.byUid(uid)) ?? exp
 const eventsOf = async () => (await everything())["events"]?.map(({ uid, event, reason }) => [uid, event, reason]);
 const claim = (more: object = {}) =>
   store.endings.claimDestroy([{ uid: "active", reason: "expired", expiresAt: END, ...more }], NOW);
-const renew = (until = END + HOUR) => store.leases.renew("active", NOW, until);
+const renew = (until = END + HOUR) => store.leases.renew({ uid: "active", now: NOW, to: until, months: [] });
 
 describe("of a renewal and a claim", () => {
   it("the renewal wins that came first", async () => {

@@ -1,10 +1,18 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { ratesOf } from "../../src/machine/money.ts";
 import { machineOf } from "../machine/fixtures.ts";
 import { HOUR, NOW } from "../mayfly.ts";
 import type { Store } from "../../src/store/store.ts";
-import { countedStore, everything, machineRowOf, put, putMachine, putResource, resourceRowOf } from "./tables.ts";
+import {
+  anyTry,
+  countedStore,
+  everything,
+  machineRowOf,
+  put,
+  putMachine,
+  putResource,
+  resourceRowOf,
+} from "./tables.ts";
 
 const FENCE = 7;
 const END = NOW + HOUR;
@@ -72,8 +80,6 @@ const CALLS: Calls = {
           credential: "c",
           labels: {},
           keepOnFailureMs: null,
-          ...ratesOf(machineOf()),
-          hasIpv4: false,
         },
         NOW,
         END,
@@ -100,11 +106,14 @@ const CALLS: Calls = {
   },
   limits: {
     count: reads(({ limits }) => limits.count("tok.ci")),
+    perHour: reads(({ limits }) => limits.perHour("tok.ci")),
+    spent: reads(({ limits }) => limits.spent("tok.ci", [])),
+    dearest: reads(({ limits }) => limits.dearest("hetzner")),
     ofAccount: reads(({ limits }) => limits.ofAccount("tok.ci")),
   },
   leases: {
-    renew: writes(({ leases }) => leases.renew("active", NOW, LATER)),
-    keep: writes(({ leases }) => leases.keep("active", NOW, LATER)),
+    renew: writes(({ leases }) => leases.renew({ uid: "active", now: NOW, to: LATER, months: [] })),
+    keep: writes(({ leases }) => leases.keep({ uid: "active", now: NOW, to: LATER, months: [] })),
     learnEnds: writes(({ leases }) => leases.learnEnds([{ uid: "active", from: END, to: LATER }])),
     markLabelled: writes(({ leases }) => leases.markLabelled([{ uid: "active", expiresAt: LATER }], NOW)),
     claimLabels: writes(
@@ -118,7 +127,7 @@ const CALLS: Calls = {
     unsettled: reads(({ work }) => work.unsettled(NOW, 9)),
     unproven: reads(({ work }) => work.unproven(NOW, 9)),
     countBehind: reads(({ work }) => work.countBehind(NOW)),
-    claimTry: writes(({ work }) => work.claimTry("requested", NOW, END, null)),
+    claimTry: writes(({ work }) => work.claimTry("requested", anyTry(NOW, END))),
     claimLook: writes(({ work }) => work.claimLook(["active"], NOW, NOW)),
     forgetFirewall: writes(({ work }) => work.forgetFirewall(["active"], "1")),
     giveBack: writes(({ work }) => work.giveBack("active", "e", NOW)),

@@ -1,7 +1,7 @@
 import { expect, describe, it } from "vitest";
 import { machineOf } from "../machine/fixtures.ts";
 import { HOUR, MINUTE, NOW } from "../mayfly.ts";
-import { everything, machineRowOf, putMachine, store } from "./tables.ts";
+import { anyTry, everything, machineRowOf, putMachine, store } from "./tables.ts";
 
 const END = NOW + HOUR;
 const NEW = machineRowOf({ uid: "new", name: "box" });
@@ -39,7 +39,7 @@ describe("the one right to try", () => {
   it("is one caller's, until it runs out", async () => {
     await putMachine({ phase: "requested", nextTryAt: NOW });
     const won: boolean[] = [];
-    for (const now of [NOW, NOW, END - 1, END]) won.push(await store.work.claimTry("active", now, END, null));
+    for (const now of [NOW, NOW, END - 1, END]) won.push(await store.work.claimTry("active", anyTry(now, END)));
     expect(won).toEqual([true, false, false, true]);
   });
 
@@ -51,7 +51,7 @@ describe("the one right to try", () => {
 
   it("over a row that has ended is nobody's", async () => {
     await putMachine({ phase: "failed" });
-    expect(await store.work.claimTry("active", NOW, END, null)).toBe(false);
+    expect(await store.work.claimTry("active", anyTry(NOW, END))).toBe(false);
   });
 });
 
@@ -132,7 +132,7 @@ describe("a try that is put off", () => {
   it("does not put off an end that was moved meanwhile, by a renewal or by its owner's word", async () => {
     await putMachine();
     await putMachine({ uid: "given-up" });
-    await store.leases.renew("active", NOW, END + HOUR);
+    await store.leases.renew({ uid: "active", now: NOW, to: END + HOUR, months: [] });
     await store.endings.requestDestroy("given-up", NOW);
     const before = await everything();
     const missed = { ...aTry, ...nothing, failed: true, missing: true };

@@ -1,6 +1,8 @@
 /** Rows put into real D1 as they are, and the store over it. */
 import { env } from "cloudflare:workers";
 import type { MachineRow } from "../../src/machine/machine.ts";
+import { ratesOf, UNKNOWN_PRICES } from "../../src/machine/money.ts";
+import type { NextTry } from "../../src/store/machine-work.ts";
 import type { ResourceRow } from "../../src/machine/resource.ts";
 import type { Param } from "../../src/store/db.ts";
 import { insertInto, statementOf } from "../../src/store/statements.ts";
@@ -34,6 +36,15 @@ export const machineRowOf = (change: Partial<MachineRow> = {}): MachineRow =>
     maxUntil: NOW + 24 * HOUR,
     ...change,
   });
+
+/** A try at a price that nobody knows, and that no limit is held against. */
+export const anyTry = (now: number, until: number): NextTry => ({
+  now,
+  until,
+  tokenId: null,
+  priced: { ...ratesOf(UNKNOWN_PRICES), hasIpv4: true },
+  limits: { months: [], microEurPerHour: null },
+});
 
 /** A firewall that is there and past its end, if nothing else is said. */
 export const resourceRowOf = (change: Partial<ResourceRow> = {}): ResourceRow => ({

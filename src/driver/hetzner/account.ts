@@ -2,9 +2,13 @@ import { invalidInput } from "../driver.ts";
 import type { Client, ClientOptions, RateMemory } from "./client.ts";
 import { pricingAnswer, type PriceRows } from "./schema.ts";
 
+export const DEFAULT_CURRENCY = "EUR";
+
 export interface HetznerOptions extends ClientOptions {
   /** What is known of the account behind the token; kept by whoever outlives one driver, so that it is asked once. */
   readonly account?: Account;
+  /** What prices are told in; what the project pays in another is not told, nor where this is null. EUR, if it is not said. */
+  readonly currency?: string | null;
 }
 
 /** What was learnt; each undefined until then. */

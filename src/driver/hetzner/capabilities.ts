@@ -1,6 +1,6 @@
 import type { Machine } from "../../machine/machine.ts";
 import type { Capabilities } from "../capabilities.ts";
-import { askPricing, checkId, type HetznerOptions } from "./account.ts";
+import { askPricing, checkId, DEFAULT_CURRENCY, type HetznerOptions } from "./account.ts";
 import { deletionError, readAction } from "./actions.ts";
 import { createClient } from "./client.ts";
 import { hasReserve } from "./rate-limit.ts";
@@ -15,9 +15,10 @@ import { listServerTypes } from "./server-types.ts";
 
 /** What a Hetzner Cloud project can do besides. */
 export function createHetznerCapabilities(options: HetznerOptions): Required<Capabilities> {
-  const account = options.account ?? {};
+  const { account = {}, currency = DEFAULT_CURRENCY } = options;
+  const payer = { account, currency };
   const call = createClient(options, account);
-  const read = (server: Server): Machine => toMachine(server, options.now(), account);
+  const read = (server: Server): Machine => toMachine(server, options.now(), payer);
   return {
     sshKeys: createSshKeys(call),
     firewalls: createFirewalls(call),
@@ -29,7 +30,7 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Cap
 
     async serverTypes(pages) {
       if (account.currency === undefined) await askPricing(call, account);
-      return listServerTypes(call, account, pages);
+      return listServerTypes(call, payer, pages);
     },
 
     action: (id) => readAction(call, id),
@@ -46,6 +47,8 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Cap
       const path = `/servers/${checkId(providerId)}`;
       await call({ method: "PUT", path, body, absence: "not_found", answer: anyAnswer });
     },
+
+    otherCurrency: () => (account.currency === currency ? null : (account.currency ?? null)),
 
     hasHeadroom: () => hasReserve(account.rate, options.now()),
   };

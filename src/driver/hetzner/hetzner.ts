@@ -6,7 +6,7 @@ import { LABEL, uidIn } from "../../machine/labels.ts";
 import type { Machine } from "../../machine/machine.ts";
 import { checkSpec, type MachineSpec } from "../../machine/spec.ts";
 import { DriverError, invalidInput, isNotFound, type Driver } from "../driver.ts";
-import { askPricing, checkId, type HetznerOptions } from "./account.ts";
+import { askPricing, checkId, DEFAULT_CURRENCY, type HetznerOptions } from "./account.ts";
 import { createClient } from "./client.ts";
 import { aboutAnother } from "./errors.ts";
 import { findServer, listServers } from "./list.ts";
@@ -20,9 +20,10 @@ const SIDE_CALL_TIMEOUT_MS = 5_000;
 
 /** A {@link Driver} for one Hetzner Cloud project. */
 export function createHetznerDriver(options: HetznerOptions): Driver {
-  const account = options.account ?? {};
+  const { account = {}, currency = DEFAULT_CURRENCY } = options;
+  const payer = { account, currency };
   const call = createClient(options, account);
-  const read = (server: Server): Machine => toMachine(server, options.now(), account);
+  const read = (server: Server): Machine => toMachine(server, options.now(), payer);
 
   /** Prices in an answer carry no currency. Without it they stay unknown, which costs a limit its precision, not a machine. */
   async function learnCurrency(): Promise<void> {
@@ -112,7 +113,7 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
     async priceEurPerHour(region, serverType) {
       const { server_types } = await askPricing(call, account);
       const rows = server_types.find((entry) => entry?.name === serverType)?.prices ?? [];
-      return pricesAt(rows, region, account).priceEurPerHour;
+      return pricesAt(rows, region, payer).priceEurPerHour;
     },
   };
 }

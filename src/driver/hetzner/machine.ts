@@ -1,7 +1,7 @@
 import { parseTimestamp } from "../../machine/age.ts";
 import type { Attached, LiveStatus, Machine } from "../../machine/machine.ts";
 import { UNKNOWN_PRICES, type Prices } from "../../machine/money.ts";
-import type { Account } from "./account.ts";
+import type { HetznerOptions } from "./account.ts";
 import type { PriceRows, Server } from "./schema.ts";
 
 /** A server is `off` for a while between being built and being started; only an older one was turned off (S6, P46). */
@@ -32,8 +32,11 @@ const ARCHITECTURES: Readonly<Record<string, string>> = { x86: "amd64", arm: "ar
 export const archOf = (native: string): string =>
   (Object.hasOwn(ARCHITECTURES, native) && ARCHITECTURES[native]) || native;
 
+/** Who pays, and in which currency prices are told. */
+export type Payer = Required<Pick<HetznerOptions, "account" | "currency">>;
+
 /** A server as the API shows it, in our words (S55-S70). */
-export function toMachine(server: Server, now: number, account: Account): Machine {
+export function toMachine(server: Server, now: number, payer: Payer): Machine {
   const createdAt = parseTimestamp(server.created);
   const region = server.location?.name ?? "";
   return {
@@ -49,7 +52,7 @@ export function toMachine(server: Server, now: number, account: Account): Machin
     publicIpv6: (server.public_net?.ipv6?.ip ?? "").replace(/\/\d+$/, ""),
     privateIpv4: server.private_net?.find((entry) => entry !== null)?.ip ?? "",
     createdAt,
-    ...pricesAt(server.server_type?.prices ?? [], region, account),
+    ...pricesAt(server.server_type?.prices ?? [], region, payer),
     deleteProtected: server.protection?.delete ?? false,
     attached: attachedTo(server),
   };
@@ -69,10 +72,11 @@ function attachedTo({ public_net, private_net }: Server): Attached | null {
 
 /**
  * The gross prices of a server type at one location, and those of an IPv4 address there: another location's say nothing (S63, S65,
- * S66). All are unknown unless the account is known to pay in EUR.
+ * S66). All are unknown unless the account is known to pay in the currency that is asked for.
  */
-export function pricesAt(rows: PriceRows, region: string, { currency, ipv4Prices = [] }: Account): Prices {
-  if (currency !== "EUR") return UNKNOWN_PRICES;
+export function pricesAt(rows: PriceRows, region: string, { account, currency }: Payer): Prices {
+  if (account.currency !== currency) return UNKNOWN_PRICES;
+  const { ipv4Prices = [] } = account;
   const type = rows.find((entry) => entry?.location === region);
   const ipv4 = ipv4Prices.find((entry) => entry?.location === region);
   return {

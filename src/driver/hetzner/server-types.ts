@@ -3,17 +3,16 @@ import { parseTimestamp } from "../../machine/age.ts";
 import type { Prices } from "../../machine/money.ts";
 import type { ServerType } from "../../machine/server-type.ts";
 import type { PageOptions } from "../capabilities.ts";
-import type { Account } from "./account.ts";
 import type { Client } from "./client.ts";
-import { archOf, pricesAt } from "./machine.ts";
+import { archOf, pricesAt, type Payer } from "./machine.ts";
 import { listAll } from "./resources.ts";
 import { serverType } from "./schema.ts";
 
 /** Every server type of the API, all pages or an error (S93). */
-export const listServerTypes = async (call: Client, account: Account, pages?: PageOptions): Promise<ServerType[]> =>
-  (await listAll(call, "server_types", serverType, pages)).map((type) => toServerType(type, account));
+export const listServerTypes = async (call: Client, payer: Payer, pages?: PageOptions): Promise<ServerType[]> =>
+  (await listAll(call, "server_types", serverType, pages)).map((type) => toServerType(type, payer));
 
-function toServerType(type: TypeJson, account: Account): ServerType {
+function toServerType(type: TypeJson, payer: Payer): ServerType {
   return {
     name: type.name,
     arch: archOf(type.architecture),
@@ -21,7 +20,7 @@ function toServerType(type: TypeJson, account: Account): ServerType {
     memoryGb: type.memory,
     regions: type.locations
       .filter((location) => location !== null)
-      .map((location) => toOffer(location, pricesAt(type.prices, location.name, account))),
+      .map((location) => toOffer(location, pricesAt(type.prices, location.name, payer))),
   };
 }
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { countedMachine } from "./counted-machines.ts";
+import { countedMachine, figures } from "./counted-machines.ts";
 import { PROBLEM_CODES } from "./problem.ts";
 
 const problem = z
@@ -13,14 +13,7 @@ const problem = z
     rule: z.string().optional(),
     next: z.string().optional(),
     policy: z.string().optional().meta({ description: "whose word it is" }),
-    figures: z
-      .object({
-        limit: z.union([z.string(), z.number()]),
-        used: z.number().optional(),
-        asked: z.union([z.string(), z.number()]),
-      })
-      .optional()
-      .meta({ description: "what the policy allows and what was asked for, in the configuration's units" }),
+    figures,
     machines: z
       .array(countedMachine)
       .optional()

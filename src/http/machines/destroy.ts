@@ -4,7 +4,9 @@ import { findMachine } from "../../lifecycle/find.ts";
 import { forbidName, releaseMachine } from "../../lifecycle/release.ts";
 import { isLive } from "../../machine/machine.ts";
 import { idOf } from "../../machine/name.ts";
+import type { Refusal } from "../../lifecycle/refusal.ts";
 import { inBackground, keepAlive } from "../edge/background.ts";
+import { figures } from "../edge/counted-machines.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { actor } from "../edge/owner.ts";
 import { unwrap } from "../edge/problem.ts";
@@ -12,6 +14,11 @@ import { type Api, createRoute } from "../edge/route.ts";
 import { duration, flag, labelSelector, ownerQuery, refParam } from "../edge/schemas.ts";
 import { machineJson, one, toJson } from "./json.ts";
 import { noSuchMachine } from "./meant.ts";
+
+const notKept = z
+  .object({ code: z.string(), detail: z.string(), policy: z.string().optional(), rule: z.string().optional(), figures })
+  .optional()
+  .meta({ description: "why it was not kept, though that had been asked for" });
 
 const destroy = createRoute({
   method: "delete",
@@ -26,10 +33,10 @@ const destroy = createRoute({
   },
   responses: {
     200: json(
-      one.extend({ kept_until: z.iso.datetime().optional() }),
+      one.extend({ kept_until: z.iso.datetime().optional(), not_kept: notKept }),
       "Destroyed; or kept until then, as it was asked for",
     ),
-    202: json(one, "It will be: the sweep goes on with it"),
+    202: json(one.extend({ not_kept: notKept }), "It will be: the sweep goes on with it"),
     204: { description: "There was none" },
     ...problems,
   },
@@ -47,6 +54,14 @@ const destroyAll = createRoute({
     202: json(z.object({ machines: doomed, dry_run: z.literal(false) }), "What is being destroyed"),
     ...problems,
   },
+});
+
+const notKeptJson = ({ code, message, policy, rule, figures: sums }: Refusal): z.infer<typeof notKept> => ({
+  code,
+  detail: message,
+  policy,
+  rule,
+  figures: sums,
 });
 
 /** `DELETE /v1/machines/{name or id}` and `DELETE /v1/machines?label_selector=`. */
@@ -68,12 +83,13 @@ export function destroyRoutes(app: Api): void {
 
     const work = releaseMachine(scope, principal, found, hasFailed);
     keepAlive(c, work);
-    const { row, isKept } = unwrap(await work);
+    const { row, isKept, notKept: refusal } = unwrap(await work);
     const machine = toJson(row, scope.now());
     const isGone = !isLive(row);
     c.set("outcome", isKept ? "kept" : isGone ? "destroyed" : "deleting");
     if (isKept) return c.json({ machine, kept_until: machine.expires_at }, 200);
-    return c.json({ machine }, isGone ? 200 : 202);
+    const told = refusal === null ? {} : { not_kept: notKeptJson(refusal) };
+    return c.json({ machine, ...told }, isGone ? 200 : 202);
   });
 
   app.openapi(destroyAll, async (c) => {

@@ -27,7 +27,7 @@ export function renewRoutes(app: Api): void {
   app.openapi(renew, async (c) => {
     const scope = c.get("scope");
     const row = await machineMeant(c, c.req.valid("param").ref, c.req.valid("query").owner);
-    const work = renewMachine(scope, c.get("principal").policy, row, c.req.valid("json").ttl);
+    const work = renewMachine(scope, c.get("principal"), row, c.req.valid("json").ttl);
     keepAlive(c, work);
     const renewed = unwrap(await work);
     c.set("outcome", "renewed");
