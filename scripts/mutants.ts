@@ -1,5 +1,5 @@
 // `npm run mutants`: puts each of the deliberate bugs of mutants/list.ts into a copy of the sources, and runs the tests that are to
-// notice it. First those tests must pass over the copy as it is. `--only NAME` tries one; `--docs` writes the table in
+// notice it. First those tests must pass over the copy as it is. `--only NAME` tries one, and may be said again; `--docs` writes the table in
 // docs/mutants.md from the list, and `--check-docs` fails where that is behind, or where a bug fits no source any more.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const PAGE = join(ROOT, "docs/mutants.md");
 const HEAD = "| Bug | What is broken | In `src/` | Breaks | Caught in |\n|---|---|---|---|---|\n";
 
 const { values } = parseArgs({
-  options: { only: { type: "string" }, docs: { type: "boolean" }, "check-docs": { type: "boolean" } },
+  options: { only: { type: "string", multiple: true }, docs: { type: "boolean" }, "check-docs": { type: "boolean" } },
 });
 
 /** The page with the table that the list makes; what stands before it is written by hand. */
@@ -49,8 +49,8 @@ async function tryAll(bench: Bench, mutants: readonly Mutant[]): Promise<number>
 }
 
 async function main(): Promise<void> {
-  const chosen = MUTANTS.filter(({ name }) => values.only === undefined || name === values.only);
-  if (chosen.length === 0) throw new Error(`no bug is called "${values.only}"`);
+  const chosen = MUTANTS.filter(({ name }) => values.only?.includes(name) ?? true);
+  if (chosen.length === 0) throw new Error(`no bug is called "${values.only?.join('" or "')}"`);
   checkFits(chosen);
   if (values.docs) return writeFileSync(PAGE, pageOfList());
   if (values["check-docs"]) {

@@ -5,6 +5,15 @@ import { LENDING } from "./lending.ts";
 import { LIMITS } from "./limits.ts";
 import { MONEY } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
+import { SPENDING } from "./spending.ts";
 import { SWEEPING } from "./sweeping.ts";
 
-export const MUTANTS: readonly Mutant[] = [...CALLING, ...JUDGING, ...LENDING, ...LIMITS, ...MONEY, ...SWEEPING];
+export const MUTANTS: readonly Mutant[] = [
+  ...CALLING,
+  ...JUDGING,
+  ...LENDING,
+  ...LIMITS,
+  ...MONEY,
+  ...SPENDING,
+  ...SWEEPING,
+];

@@ -93,7 +93,7 @@ describe("what a month comes to, in SQL", () => {
           const sumOf = (account: string) =>
             lives
               .filter(({ row }) => row.account === account)
-              .reduce((sum, one) => sum + chargeOf(one, month), booked(month, account));
+              .reduce((sum, gone) => sum + chargeOf(gone, month), booked(month, account));
           expect(one).toEqual({
             month,
             account: sumOf("tok.a"),
