@@ -28,3 +28,6 @@ CREATE INDEX machines_unbooked ON machines (account) WHERE booked_at IS NULL;
 -- As what an unknown price counts: the dearest of the catalogue, micro-EUR an hour.
 ALTER TABLE catalogues ADD COLUMN dearest_micro_eur INTEGER;
 ALTER TABLE catalogues ADD COLUMN dearest_ipv4_micro_eur INTEGER;
+
+-- Nothing ever wrote it: what is reserved is worked out from the row.
+ALTER TABLE machines DROP COLUMN reserved_micro_eur;
