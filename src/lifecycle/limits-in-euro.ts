@@ -46,7 +46,8 @@ export const unpriced = (context: Pick<Asking, "store" | "now">, { account, poli
     code: "limit_money",
     policy: policy.name,
     message: "What it would cost is not known, and there is a limit in euro.",
-    next: "Name a server type and a region that have a price (GET /v1/server_types), or repeat the call later.",
+    next: "Name a server type and a region whose price is known, or repeat the call later.",
+    about: "price",
     rule: "must have a known price (unknown_price)",
   });
 

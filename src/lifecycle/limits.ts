@@ -80,6 +80,7 @@ interface Beyond {
   readonly next: string;
   readonly rule: string;
   readonly figures?: Figures;
+  readonly about?: "price";
 }
 
 /** A refusal that names the account's live machines. */

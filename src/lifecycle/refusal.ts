@@ -44,10 +44,10 @@ export interface Refusal {
   /** The rule that it breaks, where no field is at fault. */
   readonly rule?: string;
   /**
-   * What it is about, where the code alone does not tell: what can be ordered at all, what a machine was to use, or what a provider had
-   * agreed to do.
+   * What it is about, where the code alone does not tell: what can be ordered at all, what it costs, what a machine was to use, or what a
+   * provider had agreed to do.
    */
-  readonly about?: "offer" | "attached" | "action";
+  readonly about?: "offer" | "price" | "attached" | "action";
   /** It may have been done all the same. */
   readonly isUncertain?: true;
   /** Of what a policy forbids: which, and how much there is, where that can be counted. */

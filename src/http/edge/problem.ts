@@ -131,6 +131,9 @@ const IN_OUR_WORDS: Partial<Record<RefusalCode | NonNullable<Refusal["about"]>, 
   provider_unauthorized: { next: "An admin must check HCLOUD_TOKEN." },
   forbidden: { next: "Ask for what your policy allows: GET /v1/whoami tells." },
   offer: { next: "GET /v1/server_types lists what can; offer more regions, or the same later." },
+  price: {
+    next: "Name a server type that has a price in its region (GET /v1/server_types), or repeat the call later.",
+  },
   attached: {
     next: "If it is about a key, a firewall or a network that is gone there: DELETE it here, create it anew.",
   },
