@@ -21,6 +21,7 @@ const problem = z
       })
       .optional()
       .meta({ description: "what the policy allows and what was asked for, in the configuration's units" }),
+    limit: z.string().optional().meta({ description: "the limit of the provider's that was met, in its own word" }),
     machines: z
       .array(countedMachine)
       .optional()
