@@ -5,11 +5,12 @@ import { openBrakes } from "./brakes.ts";
 import { isLocal, readConfig, type Config, type SweepConfig } from "./config.ts";
 import { createDeployments, type Configuration, type Deployment } from "./deployment.ts";
 import type { Host, Scope } from "./http/edge/app-env.ts";
-import type { Context } from "./lifecycle/context.ts";
+import type { Context, RequestContext } from "./lifecycle/context.ts";
 import { done } from "./lifecycle/refusal.ts";
 import type { createProviders } from "./providers.ts";
 import { AFTER_A_REQUEST, budgetOf, type Meter } from "./reaper/budget.ts";
 import type { SweepContext } from "./reaper/context.ts";
+import { expirePass } from "./reaper/expire-pass.ts";
 import { logLines, type SweepOrder, type SweepReport } from "./reaper/report.ts";
 import { sweep } from "./reaper/sweep.ts";
 import type { Runtime } from "./runtime.ts";
@@ -122,12 +123,23 @@ function openRequest(invocation: Invocation, { config, deployment, keys }: Known
     randomBytes: runtime.randomBytes,
     sleep: runtime.sleep,
     affords: (cost) => budgetOf(meter, AFTER_A_REQUEST[config.plan]).allows(cost),
+    expirePass: once((leaving) => expirePass(openSweep(invocation, config, runtime.now()), leaving, runtime.log)),
     // Of nobody that is known yet; each caller is paced from when it is.
     withinRate: async () => done(undefined),
     log: runtime.log,
     sweep: (order) => runSweep(runtime, openSweep(invocation, config, runtime.now()), order),
   };
   return scope;
+}
+
+/** A pass that runs once, however often it is asked for: a request is one call. */
+function once(pass: RequestContext["expirePass"]): RequestContext["expirePass"] {
+  let isSpent = false;
+  return async (leaving) => {
+    if (isSpent) return "spent";
+    isSpent = true;
+    return pass(leaving);
+  };
 }
 
 /** Opens what a sweep works with; `now` is the time that its rules go by. */

@@ -1,4 +1,4 @@
-// Deliberate bugs in how many machines there may be.
+// Deliberate bugs in how many machines there may be, by our limits and by the provider's.
 import type { Mutant } from "./mutant.ts";
 
 export const LIMITS: readonly Mutant[] = [
@@ -37,5 +37,32 @@ export const LIMITS: readonly Mutant[] = [
     find: "account: row.account,",
     replace: "account: row.owner,",
     caughtBy: ["test/lifecycle/limits.test.ts"],
+  },
+  {
+    name: "room for the next call",
+    broken: "machines past their end fill the provider's limit, and a create that meets it is refused at once",
+    promise: "I1",
+    file: "src/lifecycle/make-room.ts",
+    find: "const isLimit = !ambiguous &&",
+    replace: "const isLimit = ambiguous &&",
+    caughtBy: ["test/lifecycle/provider-limits.test.ts"],
+  },
+  {
+    name: "claim left behind by the pass",
+    broken: "a create that has waited for an expire pass tries again though another call has its row by now",
+    promise: "I3",
+    file: "src/lifecycle/make-room.ts",
+    find: 'if (after === "lost") return "lost";',
+    replace: 'if (after === "lost") return "made";',
+    caughtBy: ["test/lifecycle/provider-limits.test.ts"],
+  },
+  {
+    name: "pass after pass",
+    broken: "a call that meets the provider's limit again has another expire pass made for it",
+    promise: "I8",
+    file: "src/invocation.ts",
+    find: "isSpent = true;",
+    replace: "isSpent = false;",
+    caughtBy: ["test/lifecycle/provider-limits.test.ts"],
   },
 ];

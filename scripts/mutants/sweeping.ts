@@ -52,7 +52,7 @@ export const SWEEPING: readonly Mutant[] = [
     broken: "health is green though every sweep fails",
     promise: "I9",
     file: "src/reaper/sweep.ts",
-    find: 'goodByCron: order.startedBy === "cron" && outcome !== "failed",',
+    find: 'goodByCron: report.startedBy === "cron" && outcome !== "failed",',
     replace: "goodByCron: true,",
     caughtBy: ["test/reaper/sweep.test.ts"],
   },

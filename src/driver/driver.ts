@@ -64,6 +64,14 @@ export type DriverErrorCode =
   | "gone"
   | "unexpected";
 
+/** A limit of a project at its provider. */
+export interface ProviderLimit {
+  /** The provider's own word, by which its console and its support know it: `primary_ip_limit`. */
+  readonly name: string;
+  /** What it counts, in our words and in the plural: `primary IP addresses`. */
+  readonly counts: string;
+}
+
 export interface DriverErrorDetails {
   /** Trying the same again later may work. */
   readonly retryable?: boolean;
@@ -75,6 +83,8 @@ export interface DriverErrorDetails {
   readonly status?: number;
   /** The field and rule that a local check or the provider named. */
   readonly problem?: Problem;
+  /** Under `quota` and `capacity`: the limit that was met, where the provider said which. */
+  readonly limit?: ProviderLimit;
   /** Under `name_taken`: who holds the name. */
   readonly existing?: Machine;
   /** What a failed `list` had read before it failed. Enough to act on what is there, never on what is absent (P57). */
@@ -107,6 +117,9 @@ export class DriverError extends Error {
   }
   get problem(): Problem | undefined {
     return this.details.problem;
+  }
+  get limit(): ProviderLimit | undefined {
+    return this.details.limit;
   }
   get existing(): Machine | undefined {
     return this.details.existing;

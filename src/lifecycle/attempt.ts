@@ -1,4 +1,4 @@
-import { invalidInput, type DriverError } from "../driver/driver.ts";
+import { invalidInput, type DriverError, type ProviderLimit } from "../driver/driver.ts";
 import type { Attachment } from "../machine/attachment.ts";
 import { ourSelector } from "../machine/ownership.ts";
 import { LABEL, ourLabels } from "../machine/labels.ts";
@@ -9,8 +9,17 @@ import { attach, type AttachedIds } from "./attachments.ts";
 import { coolLast, COOL_DOWN_MS, isSamePair, MOST_TRIED, triedCandidate, type Candidates } from "./candidates.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { endMadeWith } from "./end-made-with.ts";
+import { tryWithRoom } from "./make-room.ts";
 import { heldByOurs, record, RELEASED, type Created } from "./record.ts";
-import { onDriverError, refusalOf, refused, type Outcome, type Refusal, type TriedCandidate } from "./refusal.ts";
+import {
+  onDriverError,
+  refusalOf,
+  refused,
+  underLimit,
+  type Outcome,
+  type Refusal,
+  type TriedCandidate,
+} from "./refusal.ts";
 import { reclaim, saysNothingMade, trying, type Claim } from "./trying.ts";
 
 /** What a machine is to be, and where it is tried. */
@@ -27,6 +36,8 @@ interface Tries extends Wanted {
   readonly claim: Claim;
   /** Those that had no room so far. */
   readonly tried: TriedCandidate[];
+  /** The provider's limits that they met. */
+  readonly limits: ProviderLimit[];
   /** What a selector of images means for a server type. */
   readonly snapshots: Map<string, string>;
 }
@@ -60,17 +71,19 @@ async function tryAll(
   }
   const elsewhere = await madeBefore(context, { row, claim });
   if (elsewhere) return elsewhere;
-  const tries: Tries = { ...wanted, row, ids: attached.value, claim, tried: [], snapshots: new Map() };
+  const tries: Tries = { ...wanted, row, ids: attached.value, claim, tried: [], limits: [], snapshots: new Map() };
   for (const candidate of (await coolLast(context, wanted.candidates)).slice(0, MOST_TRIED)) {
-    const outcome = await onDriverError(
+    const outcome = await tryWithRoom(
+      context,
+      tries,
       () => tryOne(context, tries, candidate),
       (error) => failed(context, tries, candidate, error),
     );
     if (outcome !== "no_room") return outcome;
   }
-  const { tried } = tries;
+  const { tried, limits } = tries;
   const untried = wanted.candidates.filter((one) => !tried.some((other) => isSamePair(one, other)));
-  const refusal = noRoom([...tried, ...untried.map((one) => triedCandidate(one, "not_tried"))]);
+  const refusal = noRoom([...tried, ...untried.map((one) => triedCandidate(one, "not_tried"))], limits[0]);
   await giveUp(context, tries, refusal, !claim.resumed);
   return refused(refusal);
 }
@@ -96,13 +109,14 @@ async function tryOne(context: Context, tries: Tries, candidate: Candidate): Pro
 
 async function failed(
   context: Context,
-  { row, attachments, claim, tried }: Tries,
+  { row, attachments, claim, tried, limits }: Tries,
   candidate: Candidate,
   error: DriverError,
 ): Promise<Outcome<Created> | "no_room"> {
   const { store, now } = context;
   if (error.code === "capacity" && !error.ambiguous) {
     tried.push(triedCandidate(candidate, "capacity", error.message));
+    if (error.limit) limits.push(error.limit);
     await store.cooldowns.add(row.provider, candidate, now() + COOL_DOWN_MS);
     return "no_room";
   }
@@ -185,7 +199,7 @@ async function imageOf(
   throw invalidInput({ field: "image", rule: "must be a name or an id: this provider has no snapshots" });
 }
 
-function noRoom(tried: readonly TriedCandidate[]): Refusal {
+function noRoom(tried: readonly TriedCandidate[], limit: ProviderLimit | undefined): Refusal {
   const pairs = tried.map(
     ({ serverType, region, reason }) => `${serverType} in ${region} (${reason ?? "not tried yet"})`,
   );
@@ -195,6 +209,7 @@ function noRoom(tried: readonly TriedCandidate[]): Refusal {
     next: "Offer more server types or regions, or the same later.",
     retryAfterSeconds: 30,
     candidates: tried,
+    ...(limit ? underLimit(limit, "Offer more server types or regions, or the same later") : {}),
   };
 }
 

@@ -39,13 +39,30 @@ export interface LendingRules extends Rules, Ordering {
   readonly creates: boolean;
 }
 
+/** What a call may cost. */
+export interface Cost {
+  readonly fetches: number;
+  readonly statements: number;
+}
+
+/**
+ * What came of an expire pass. `ended`: something was destroyed, or another sweep that is running sees to it. `nothing`: nothing was due, or
+ * nothing of it could be destroyed. `spent`: it had run before in this call.
+ */
+export type ExpirePass = "ended" | "nothing" | "spent";
+
 /** What the use cases of a request work with. */
 export interface RequestContext extends Context {
   readonly rules: LendingRules;
   /** Lets that many milliseconds pass. */
   readonly sleep: (milliseconds: number) => Promise<void>;
   /** Whether this invocation may make so many more calls and statements; asked before what a sweep can do as well. */
-  readonly affords: (cost: { readonly fetches: number; readonly statements: number }) => boolean;
+  readonly affords: (cost: Cost) => boolean;
+  /**
+   * Destroys what is past its end, for a create that met a limit of the provider's: once a call, within seconds, and leaving so much of
+   * what the invocation may spend. Fails where the database does.
+   */
+  readonly expirePass: (leaving: Cost) => Promise<ExpirePass>;
   /**
    * Asked before the provider is: counts this call, once, among those of its account that need it. `limit_rate` where they are too
    * many; it stays so to the end of the call.

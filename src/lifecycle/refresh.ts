@@ -9,6 +9,8 @@ import { claimLeftMs } from "./trying.ts";
 export const FRESH_MS = 3000;
 /** Fifty machines are a page; whoever waits may look ten times. */
 const MOST_PAGES = 2;
+/** To claim it, to ask, and to write down what was seen. */
+const LOOK = { fetches: 1, statements: 3 };
 
 /**
  * Looks again at those rows whose machine is still being created, with one call for all of them and for none more often
@@ -68,9 +70,9 @@ export const isUnsent = (row: MachineRow, now: number): boolean =>
   row.phase === "requested" && row.providerId === null && row.expiresAt > now && claimLeftMs(row, now) === 0;
 
 /**
- * Waits until a machine is no longer being created, for `waitMs` at most, and answers its row as it is then. Everybody who
- * waits for one machine shares one look in three seconds. Whoever may make it hands in `takeOver`, which is called in the moment in
- * which nobody else can still be making it; what that refuses is the answer.
+ * Waits until a machine is no longer being created, for `waitMs` at most and as long as the invocation can pay for looks, and answers
+ * its row as it is then. Everybody who waits for one machine shares one look in three seconds. Whoever may make it hands in `takeOver`,
+ * which is called in the moment in which nobody else can still be making it; what that refuses is the answer.
  */
 export async function waitWhileCreating(
   context: RequestContext,
@@ -81,7 +83,7 @@ export async function waitWhileCreating(
   const { now, sleep, store } = context;
   const until = now() + waitMs;
   let current = row;
-  while (current.status === "creating" && now() < until) {
+  while (current.status === "creating" && now() < until && context.affords(LOOK)) {
     const claimMs = current.phase === "requested" ? claimLeftMs(current, now()) : 0;
     await sleep(Math.min(FRESH_MS, until - now(), claimMs || FRESH_MS));
     const [looked] = await refreshCreating(context, [current]);

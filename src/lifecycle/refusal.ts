@@ -1,5 +1,5 @@
 /** How use cases say no: a value with a code, because the caller decides what follows and the edge decides how to say it. */
-import { DriverError, type DriverErrorCode } from "../driver/driver.ts";
+import { DriverError, type DriverErrorCode, type ProviderLimit } from "../driver/driver.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import type { RefusalCode } from "../machine/reason.ts";
 import type { Candidate } from "../machine/spec.ts";
@@ -48,6 +48,8 @@ export interface Refusal {
    * provider had agreed to do.
    */
   readonly about?: "offer" | "price" | "attached" | "action";
+  /** Of a limit of the provider's: its own word for it. */
+  readonly limit?: string;
   /** It may have been done all the same. */
   readonly isUncertain?: true;
   /** Of what a policy forbids: which, and how much there is, where that can be counted. */
@@ -142,6 +144,13 @@ const MEANINGS: Partial<Record<DriverErrorCode, Meaning>> = {
   unauthorized: { code: "provider_unauthorized", next: "An admin must check the provider's credential.", waits: true },
 };
 
+/** What is said besides where it is known which limit of the provider's was met; `instead` is what can be done without raising it. */
+export const underLimit = ({ name, counts }: ProviderLimit, instead: string) => ({
+  rule: `must fit the provider's limit of ${counts}`,
+  limit: name,
+  next: `${instead}, or have ${name} raised in the provider's console.`,
+});
+
 /** What a provider's failure means to a caller. */
 export function refusalOf(error: DriverError): Refusal {
   const { code, next, waits } = MEANINGS[error.code] ?? LATER;
@@ -151,5 +160,6 @@ export function refusalOf(error: DriverError): Refusal {
     message: error.message,
     ...(waits ? { retryAfterSeconds: error.retryAfter ?? DEFAULT_RETRY_SECONDS } : {}),
     ...(error.problem ? { problem: error.problem } : {}),
+    ...(error.limit ? underLimit(error.limit, "Destroy what is not needed any more") : {}),
   };
 }

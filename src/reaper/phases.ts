@@ -30,6 +30,8 @@ const LIST_MS = 20_000;
 const PHASES = ["expire", "reap", "settle", "reconcile", "orphans"] as const;
 /** A tick's time that lies so far ahead of the clock is wrong: all that lives would seem to be at its end. */
 const MOST_AHEAD_MS = 5 * 60_000;
+/** A create waits for an expire pass no longer. */
+const PASS_MS = 10_000;
 /** A slice of an inventory pass at least. */
 const SLICE_FETCHES = 3;
 /** The report and the release still have to be paid for. */
@@ -69,6 +71,27 @@ export async function runPhases(
   const reconciled = await isolated("reconcile", phase("reconcile"), reconcile);
   const orphans = await isolated("orphans", phase("orphans"), (opened) => endAndLook(opened, ended));
   return reportOf(context, order, startedAt, [expired, reaped, settled, reconciled, orphans]);
+}
+
+/** Runs the expire phase alone, while a create waits for it: in seconds, and leaving the create so much of the budget. */
+export async function runExpire(
+  context: SweepContext,
+  startedAt: number,
+  { holdLock, ...common }: Opened,
+  leaving: Share,
+): Promise<SweepReport> {
+  const { meter, plan, wallNow, now } = context;
+  const order: SweepOrder = { startedBy: "create", dryRun: false };
+  const limit = limitOf(plan, order);
+  const share = {
+    fetches: limit.fetches - leaving.fetches,
+    statements: limit.statements - CLOSING_STATEMENTS - leaving.statements,
+  };
+  const isLeft = () => wallNow() - startedAt < PASS_MS;
+  const pace = createPace(meter, share, holdLock, { isLeft, isLeftToList: isLeft });
+  const allowance = createAllowance(common.store, common.rules, now());
+  const expired = await isolated("expire", { ...common, allowance, pace, items: [] }, expire);
+  return reportOf(context, order, startedAt, [expired]);
 }
 
 /** The time of a phase that begins now. */

@@ -102,6 +102,10 @@ export const hasNews = ({ phases }: SweepReport): boolean =>
   phases.some(({ items, failure }) => failure !== null || items.some(({ outcome }) => !QUIET.has(outcome)));
 const QUIET: ReadonlySet<Item["outcome"]> = new Set(["kept", "unknown_age", "settled"]);
 
+/** Whether a machine was destroyed, or the provider agreed to. */
+export const hasEnded = ({ phases }: SweepReport): boolean =>
+  phases.some(({ items }) => items.some(({ outcome }) => outcome === "accepted" || outcome === "destroyed"));
+
 const OUTCOMES = ["accepted", "destroyed", "kept", "alert", "error", "remaining", "unknown_age", "settled"] as const;
 /** Of each outcome so many are named; the counts tell of all. A report must fit a row, however large the fleet. */
 const MOST_NAMED = 100;

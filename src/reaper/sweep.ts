@@ -10,9 +10,10 @@
  */
 import { invalidInput } from "../driver/driver.ts";
 import { StoreError } from "../store/db.ts";
+import type { Share } from "./budget.ts";
 import type { SweepContext } from "./context.ts";
 import { dryRunProvider } from "./dry-run.ts";
-import { orRefusal, runBlind, runPhases } from "./phases.ts";
+import { orRefusal, runBlind, runExpire, runPhases, type Opened } from "./phases.ts";
 import { hasNews, reportJson, reportOutcome, type SweepOrder, type SweepReport } from "./report.ts";
 
 /** How long the lock holds without a sign of life. */
@@ -36,14 +37,35 @@ export async function sweep(context: SweepContext, order: SweepOrder): Promise<S
     if (memory instanceof StoreError) return runBlind(pretended, order, startedAt, memory);
     return runPhases(context, order, startedAt, { ...pretended, store, memory, holdLock: async () => true });
   }
+  const blind = (cause: StoreError) => runBlind(context, order, startedAt, cause);
+  return underLock(context, startedAt, blind, (opened) => runPhases(context, order, startedAt, opened));
+}
 
+/**
+ * Runs a sweep's expire phase alone, for a create that waits for it, and leaves that so much of the invocation's budget. Null when
+ * another sweep is running. Where the database refuses the lock, that is thrown.
+ */
+export async function sweepExpired(context: SweepContext, leaving: Share): Promise<SweepReport | null> {
+  const startedAt = context.wallNow();
+  const refused = (cause: StoreError) => Promise.reject(cause);
+  return underLock(context, startedAt, refused, (opened) => runExpire(context, startedAt, opened, leaving));
+}
+
+/** Holds the lock around what `run` does, and keeps its report; `blind` runs instead where the database refuses the lock. */
+async function underLock(
+  context: SweepContext,
+  startedAt: number,
+  blind: (cause: StoreError) => Promise<SweepReport>,
+  run: (opened: Opened) => Promise<SweepReport>,
+): Promise<SweepReport | null> {
+  const { wallNow, openStore } = context;
   const { lock: locks, sweeps } = openStore();
   const lock = await orRefusal(locks.acquire(context.newUid(), startedAt, startedAt + LOCK_MS));
-  if (lock instanceof StoreError) return runBlind(context, order, startedAt, lock);
+  if (lock instanceof StoreError) return blind(lock);
   if (lock === null) return null;
   const { fence, lastReportAt, memory } = lock;
   const holdLock = holding((until) => locks.renew(fence, until), wallNow, startedAt);
-  const report = await runPhases(context, order, startedAt, {
+  const report = await run({
     ...context,
     store: openStore({ fence, signature: { word: { by: "sweep", id: fence }, requestId: null } }),
     memory,
@@ -59,7 +81,7 @@ export async function sweep(context: SweepContext, order: SweepOrder): Promise<S
     locks.release(fence, {
       now: report.finishedAt,
       error: report.phases.find(({ failure }) => failure !== null)?.failure ?? null,
-      goodByCron: order.startedBy === "cron" && outcome !== "failed",
+      goodByCron: report.startedBy === "cron" && outcome !== "failed",
       reported: kept.value !== null,
       memory,
     }),

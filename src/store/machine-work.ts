@@ -203,6 +203,34 @@ export function createMachineWork(db: Db) {
     },
 
     /**
+     * Lengthens the claim of a try that goes on. Guarded by `requested`, and by the claim being one of these still. `revoked`: it is, and
+     * nothing more may be begun with the minted token that asks for it. `lost`: somebody else has the row now, or it has ended.
+     */
+    async keepTry(
+      uid: string,
+      untils: readonly number[],
+      until: number,
+      tokenId: string | null,
+    ): Promise<"kept" | "revoked" | "lost"> {
+      const rows = await db.write(
+        change(
+          {
+            head: "UPDATE machines SET next_try_at = ?2",
+            where: "uid = ?1 AND phase = 'requested' AND next_try_at IN (SELECT value FROM json_each(?3))",
+            tail: `RETURNING EXISTS (${revoked("?4")}) AS is_revoked`,
+          },
+          uid,
+          until,
+          JSON.stringify(untils),
+          tokenId,
+        ),
+      );
+      const kept = parseFirst(z.object({ is_revoked: z.int() }), rows);
+      if (kept === null) return "lost";
+      return kept.is_revoked === 1 ? "revoked" : "kept";
+    },
+
+    /**
      * A sweep has looked at these and leaves each alone until its `nextTryAt`; what was seen for the first time is dated. Guarded by
      * being live, and by the end that was read: an owner's word that came meanwhile is not put off.
      */

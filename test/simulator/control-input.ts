@@ -8,7 +8,12 @@ import type { StockChange } from "./stock.ts";
 import type { ResetOptions } from "./world.ts";
 
 const RESET = z.object({
-  limits: z.object({ servers: z.int().min(0).nullable().exactOptional() }).exactOptional(),
+  limits: z
+    .object({
+      servers: z.int().min(0).nullable().exactOptional(),
+      primary_ips: z.int().min(0).nullable().exactOptional(),
+    })
+    .exactOptional(),
   rate_limit: z.int().min(1).exactOptional(),
   currency: z.string().length(3).exactOptional(),
 });

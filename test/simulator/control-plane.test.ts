@@ -24,7 +24,7 @@ describe("the control plane over HTTP", () => {
       actions: [],
       stock: [],
       faults: [],
-      limits: { servers: 10 },
+      limits: { servers: 10, primary_ips: null },
       rate_limit: { limit: 100, remaining: 100 },
       currency: "USD",
     });

@@ -34,7 +34,7 @@ export interface State {
   stock: StockEntry[];
   /** `seen` counts the requests that the fault was offered and that it matched. */
   faults: (Fault & { seen: number })[];
-  limits: { servers: number | null };
+  limits: { servers: number | null; primary_ips: number | null };
   rate_limit: { limit: number; remaining: number };
   currency: string;
 }
@@ -117,7 +117,7 @@ function stateOf(world: World, now_ms: number): State {
     ssh_keys: [...world.ssh_keys.values()].map(({ view }) => view),
     stock: [...world.stock.values()],
     faults: world.faults.map(faultState),
-    limits: { servers: world.server_limit },
+    limits: { servers: world.server_limit, primary_ips: world.primary_ip_limit },
     rate_limit: { limit: world.rate_limit.limit, remaining: world.rate_limit.remaining(now_ms) },
     currency: world.currency,
   };

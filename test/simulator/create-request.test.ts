@@ -159,4 +159,13 @@ describe("POST /servers refuses", () => {
     await send("DELETE", "/v1/servers/101");
     expect(await create({ name: "b" })).toMatchObject({ status: 201 });
   });
+
+  it("a server whose addresses are over the limit with 403, until there are fewer; both kinds count", async () => {
+    const { sim, create } = startSimulator();
+    sim.reset({ limits: { primary_ips: 3 } });
+    expect(await create({ name: "a" })).toMatchObject({ status: 201 });
+    const error = { code: "resource_limit_exceeded", details: { limits: [{ name: "primary_ip_limit" }] } };
+    expect(await create({ name: "b" })).toMatchObject({ status: 403, body: { error } });
+    expect(await create({ name: "b", public_net: { enable_ipv4: false } })).toMatchObject({ status: 201 });
+  });
 });

@@ -7,7 +7,7 @@ import { chooseAttachments, startAttachments, type Attachments } from "./create-
 import { readCreateRequest, type CreateRequest } from "./create-request.ts";
 import { ApiError, invalidField, notFound } from "./errors.ts";
 import { refuseTaken } from "./lookup.ts";
-import { refusePrimaryIps } from "./primary-ips.ts";
+import { countPrimaryIps, refusePrimaryIps } from "./primary-ips.ts";
 import { newPublicNet } from "./public-net.ts";
 import { toTimestamp, type Image, type Location, type Server, type ServerType } from "./resources.ts";
 import type { ServerRecord } from "./server-record.ts";
@@ -34,7 +34,7 @@ export function createServer(call: Call): Reply {
   refusePrimaryIps(world, request.primary_ips);
   refuseStartWithoutInterface(request);
   refuseTaken("server ", world.servers.values(), request.name);
-  refuseOverLimit(world);
+  refuseOverLimit(world, request);
   if (!isOrderable(world.stock, type.name, location.name))
     throw new ApiError(412, "resource_unavailable", "error during placement");
 
@@ -73,10 +73,16 @@ function refuseStartWithoutInterface(request: CreateRequest): void {
   throw invalidField("public_net", "A server without any network interface cannot be started.");
 }
 
-function refuseOverLimit(world: World): void {
-  if (world.server_limit === null || world.servers.size < world.server_limit) return;
-  throw new ApiError(403, "resource_limit_exceeded", "server limit exceeded", { limits: [{ name: "server_limit" }] });
+function refuseOverLimit(world: World, { enable_ipv4, enable_ipv6 }: CreateRequest): void {
+  if (world.servers.size >= (world.server_limit ?? Infinity)) throw overLimit("server");
+  const addresses = countPrimaryIps(world) + Number(enable_ipv4) + Number(enable_ipv6);
+  if (addresses > (world.primary_ip_limit ?? Infinity)) throw overLimit("primary_ip");
 }
+
+const overLimit = (kind: string): ApiError =>
+  new ApiError(403, "resource_limit_exceeded", `${kind.replace("_", " ")} limit exceeded`, {
+    limits: [{ name: `${kind}_limit` }],
+  });
 
 function newServer(
   world: World,

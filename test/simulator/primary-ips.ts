@@ -30,6 +30,9 @@ export function deletePrimaryIp(call: Call): Reply {
   throw new ApiError(422, "must_be_unassigned", "primary IP must be unassigned before it can be deleted");
 }
 
+/** How many there are, of both kinds. */
+export const countPrimaryIps = (world: World): number => allOf(world).length;
+
 /** Throws what a create meets that wants these Primary IPs: each is of one kind and has a server. */
 export function refusePrimaryIps(world: World, wanted: { ipv4: number | null; ipv6: number | null }): void {
   for (const type of ["ipv4", "ipv6"] as const) {

@@ -10,8 +10,8 @@ import type { Stock } from "./stock.ts";
 
 /** What a reset may set; everything else starts empty. */
 export interface ResetOptions {
-  /** Most servers the project may hold; without it there is no limit. */
-  limits?: { servers?: number | null };
+  /** Most servers, and most addresses of both kinds, that the project may hold; without one there is no limit. */
+  limits?: { servers?: number | null; primary_ips?: number | null };
   /** Requests per hour, 3600 by default. */
   rate_limit?: number;
   /** ISO 4217, EUR by default. */
@@ -39,6 +39,7 @@ export interface World {
   /** How far its clock has been moved ahead of the real one. */
   advanced_ms: number;
   server_limit: number | null;
+  primary_ip_limit: number | null;
   currency: string;
   /** What new orders cost, in percent of the catalogue's prices. */
   price_percent: number;
@@ -89,6 +90,7 @@ export function createWorld(options: ResetOptions, now_ms: number, next_id: Next
   return {
     advanced_ms: 0,
     server_limit: options.limits?.servers ?? null,
+    primary_ip_limit: options.limits?.primary_ips ?? null,
     currency: options.currency ?? "EUR",
     price_percent: 100,
     servers: new Map(),

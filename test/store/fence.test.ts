@@ -135,6 +135,10 @@ const CALLS: Calls = {
       ({ work }) => work.giveBackTry("tried", [END], "e", NOW),
       () => putMachine({ uid: "tried", phase: "requested", status: "creating", nextTryAt: END }),
     ),
+    keepTry: writes(
+      ({ work }) => work.keepTry("tried", [END], LATER, null),
+      () => putMachine({ uid: "tried", phase: "requested", status: "creating", nextTryAt: END }),
+    ),
     postpone: writes(({ work }) => work.postpone([{ ...TRY, missing: true, mismatched: true }], NOW)),
   },
   endings: {

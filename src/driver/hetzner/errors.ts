@@ -1,3 +1,4 @@
+import { limitIn } from "./limits.ts";
 import { parseErrorBody } from "./schema.ts";
 import { DriverError, type DriverErrorCode, type DriverErrorDetails } from "../driver.ts";
 
@@ -60,8 +61,8 @@ function meaningOf(status: number, code: string): Meaning {
 interface Sentence extends Meaning {
   readonly native: string;
   readonly words: RegExp;
-  /** The same in our words, where the provider's are not to be kept. */
-  readonly ours: string;
+  /** The same in our words, where the provider's are not to be kept. Of a limit its name says it. */
+  readonly ours?: string;
   /** What is to be known besides. */
   readonly note?: string;
   /** Seconds. */
@@ -92,14 +93,12 @@ const SENTENCES: readonly Sentence[] = [
     native: "resource_limit_exceeded",
     words: /core[ _]limit/i,
     code: "capacity",
-    ours: "the project's limit of such cores is reached",
   },
   {
     native: "resource_limit_exceeded",
     words: /\b(server|primary[ _]ip)[ _]limit\b/i,
     code: "quota",
     retryable: true,
-    ours: "the project's limit of servers or addresses is reached",
     note: "; one that was just deleted may still count",
     retryAfter: 10,
   },
@@ -149,6 +148,11 @@ export function errorFrom({ status, headers }: Response, body: string, asked: As
   const words = [message, ...limits].join("; ").slice(0, LONGEST_QUOTE);
   const sentence = SENTENCES.find((one) => one.native === code && one.words.test(words));
   const meaning = sentence ?? meaningOf(status, code);
+  const limit = limitIn(
+    code,
+    message,
+    limits.map((name) => asWord(safe(name))),
+  );
   const [field = { name: fieldIn(message), messages: [message] }] = fields;
   const rule = asked.isSecret ? "" : safe(field.messages.join("; "));
   const wait =
@@ -159,11 +163,13 @@ export function errorFrom({ status, headers }: Response, body: string, asked: As
     retryable: meaning.retryable ?? false,
     ambiguous: asked.mutates && NO_PROOF.has(meaning.code) && !isRefusal(status, code),
     ...(wait === null ? {} : { retryAfter: wait }),
+    ...(limit === undefined ? {} : { limit }),
     ...(meaning.code === "invalid_input" || meaning.code === "not_found"
       ? { problem: { field: ourName(asWord(safe(field.name)) || "body"), rule: rule || "is refused by the provider" } }
       : {}),
   };
-  const quoted = asked.isSecret ? (sentence?.ours ?? "") : safe(message);
+  const ours = limit ? `the project's limit of ${limit.counts} is reached` : sentence?.ours;
+  const quoted = asked.isSecret ? (ours ?? "") : safe(message);
   const named = asWord(safe(code));
   const said = `the provider answered ${status}${named && ` ${named}`}${quoted && `: ${quoted}`}${sentence?.note ?? ""}`;
   return new DriverError(meaning.code, said + trace(headers, asked.hide), details);

@@ -14,6 +14,7 @@ const problem = z
     next: z.string().optional(),
     policy: z.string().optional().meta({ description: "whose word it is" }),
     figures,
+    limit: z.string().optional().meta({ description: "the limit of the provider's that was met, in its own word" }),
     machines: z
       .array(countedMachine)
       .optional()

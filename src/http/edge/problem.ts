@@ -140,7 +140,7 @@ const IN_OUR_WORDS: Partial<Record<RefusalCode | NonNullable<Refusal["about"]>, 
 };
 
 function problemOf(refusal: Refusal): HttpProblem {
-  const { code, about, message, next, retryAfterSeconds, problem, rule, policy, figures, machines, candidates } =
+  const { code, about, message, next, retryAfterSeconds, problem, rule, policy, figures, limit, machines, candidates } =
     refusal;
   return new HttpProblem(code, {
     detail: message,
@@ -149,7 +149,7 @@ function problemOf(refusal: Refusal): HttpProblem {
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...(rule === undefined ? {} : { rule }),
     ...problem,
-    more: { policy, figures, machines: machines?.map(countedJson), candidates: candidates?.map(candidateJson) },
+    more: { policy, figures, limit, machines: machines?.map(countedJson), candidates: candidates?.map(candidateJson) },
   });
 }
 

@@ -57,6 +57,9 @@ const LATER = { retryable: true };
 const NO_ROOM = { code: "capacity", ...DEFINITE, retryable: false };
 /** Servers and addresses: the next try soon, because what was just deleted may still count. */
 const FULL = { code: "quota", ...DEFINITE, ...LATER, retryAfter: 10 };
+const OF_SERVERS = { limit: { name: "server_limit", counts: "machines" } };
+const OF_ADDRESSES = { limit: { name: "primary_ip_limit", counts: "primary IP addresses" } };
+const OF_CORES = { limit: { name: "shared_core_limit", counts: "shared cores" } };
 
 const REFUSALS: Readonly<Record<string, Seen>> = {
   "server limit, named": {
@@ -66,7 +69,7 @@ const REFUSALS: Readonly<Record<string, Seen>> = {
     code: "resource_limit_exceeded",
     message: "server limit exceeded",
     details: { limits: [{ name: "server_limit" }] },
-    is: FULL,
+    is: { ...FULL, ...OF_SERVERS },
   },
   "server limit, by its words": {
     reports: 2,
@@ -74,7 +77,7 @@ const REFUSALS: Readonly<Record<string, Seen>> = {
     status: 403,
     code: "resource_limit_exceeded",
     message: "server limit exceeded",
-    is: FULL,
+    is: { ...FULL, ...OF_SERVERS },
   },
   "address limit, named": {
     reports: 1,
@@ -83,7 +86,7 @@ const REFUSALS: Readonly<Record<string, Seen>> = {
     code: "resource_limit_exceeded",
     message: "no more of them",
     details: { limits: [{ name: "primary_ip_limit" }] },
-    is: FULL,
+    is: { ...FULL, ...OF_ADDRESSES },
   },
   "address limit, by its words": {
     reports: 4,
@@ -91,7 +94,7 @@ const REFUSALS: Readonly<Record<string, Seen>> = {
     status: 403,
     code: "resource_limit_exceeded",
     message: "Primary IP limit exceeded",
-    is: FULL,
+    is: { ...FULL, ...OF_ADDRESSES },
   },
   "core limit": {
     reports: 2,
@@ -99,7 +102,7 @@ const REFUSALS: Readonly<Record<string, Seen>> = {
     status: 403,
     code: "resource_limit_exceeded",
     message: "shared core limit exceeded",
-    is: NO_ROOM,
+    is: { ...NO_ROOM, ...OF_CORES },
   },
   "no host, details null": {
     reports: 1,

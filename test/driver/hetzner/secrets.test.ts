@@ -90,6 +90,13 @@ describe("secrets", () => {
       },
     ],
     [
+      "a limit",
+      (quote) => {
+        const details = { limits: [{ name: quote }] };
+        return Response.json({ error: { code: "resource_limit_exceeded", message: "", details } }, { status: 403 });
+      },
+    ],
+    [
       "a correlation id",
       (quote) => new Response("", { status: 500, headers: { "X-Correlation-Id": quote.replaceAll(/[^\w-]/g, "-") } }),
     ],
