@@ -18,6 +18,7 @@ const READS = [
   "inventoryPage",
   "networks.get",
   "networks.list",
+  "otherCurrency",
   "serverTypes",
   "sshKeys.get",
   "sshKeys.list",

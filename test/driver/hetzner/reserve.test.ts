@@ -55,7 +55,7 @@ function ofKind(kind: "sshKeys" | "firewalls" | "networks"): Record<string, (clo
 }
 
 /** Asks nobody. */
-const SILENT = ["capabilities.hasHeadroom"];
+const SILENT = ["capabilities.hasHeadroom", "capabilities.otherCurrency"];
 
 /** Opens a project of whose hourly budget no more than the reserve is left, as the last answer said. */
 function open(isSweep: boolean) {
