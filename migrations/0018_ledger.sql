@@ -25,6 +25,11 @@ ALTER TABLE machines ADD COLUMN booked_hours INTEGER NOT NULL DEFAULT 0;
 -- What those sums do not tell yet: live machines, and those that ended a moment ago.
 CREATE INDEX machines_unbooked ON machines (account) WHERE booked_at IS NULL;
 
+-- What is to be added to them: the first that ended before the others.
+CREATE INDEX machines_to_book ON machines (destroyed_at) WHERE booked_at IS NULL AND destroyed_at IS NOT NULL;
+-- When a sweep last found nothing more to add.
+ALTER TABLE locks ADD COLUMN booked_at INTEGER NOT NULL DEFAULT 0;
+
 -- As what an unknown price counts: the dearest of the catalogue, micro-EUR an hour.
 ALTER TABLE catalogues ADD COLUMN dearest_micro_eur INTEGER;
 ALTER TABLE catalogues ADD COLUMN dearest_ipv4_micro_eur INTEGER;

@@ -3,6 +3,7 @@ import { createCooldownStore } from "./cooldowns.ts";
 import { openSql } from "./db.ts";
 import { createEventStore } from "./event-store.ts";
 import { openDb, type Signature } from "./writer.ts";
+import { createLedger } from "./ledger.ts";
 import { createLockStore, whileFenced } from "./lock.ts";
 import { createMachineEndings } from "./machine-endings.ts";
 import { createMachineInventory } from "./machine-inventory.ts";
@@ -47,6 +48,8 @@ export function openStore(
     endings: createMachineEndings(guarded),
     /** Rows held against the provider's inventory. */
     inventory: createMachineInventory(guarded),
+    /** What machines were charged. */
+    ledger: createLedger(guarded),
     reapFailures: createReapFailureStore(guarded),
     resources: createResourceStore(guarded),
     /** It is guarded by the number that each of its calls names. */

@@ -32,6 +32,7 @@ const TOKEN = {
   createdAt: NOW,
   expiresAt: END,
 };
+const CHARGE = { day: "2026-11-30", hours: 1, microEur: 8, estimatedMicroEur: 0 };
 const SWEEP = {
   id: FENCE,
   startedBy: "cron",
@@ -152,6 +153,14 @@ const CALLS: Calls = {
     forgetMissing: writes(({ inventory }) => inventory.forgetMissing(NOW)),
     adoptCredential: writes(({ inventory }) => inventory.adoptCredential(["fingerprint"], "other")),
     adoptCredentialForAll: writes(({ inventory }) => inventory.adoptCredentialForAll("other", NOW)),
+  },
+  ledger: {
+    toBook: reads(({ ledger }) => ledger.toBook(9)),
+    book: writes(
+      ({ ledger }) =>
+        ledger.book([{ uid: "ended", destroyedAt: END, bookedHours: 0, hours: 1, charges: [CHARGE] }], NOW),
+      () => putMachine({ uid: "ended", phase: "destroyed", status: "destroyed", destroyedAt: END }),
+    ),
   },
   reapFailures: {
     of: reads(({ reapFailures }) => reapFailures.of(["1"])),
