@@ -27,6 +27,8 @@ CREATE INDEX machines_unbooked ON machines (account) WHERE booked_at IS NULL;
 
 -- What is to be added to them: the first that ended before the others.
 CREATE INDEX machines_to_book ON machines (destroyed_at) WHERE booked_at IS NULL AND destroyed_at IS NOT NULL;
+-- What a machine was counted with before, when it is found again.
+CREATE INDEX machines_by_ended_id ON machines (provider_id) WHERE destroyed_at IS NOT NULL;
 -- When a sweep last found nothing more to add.
 ALTER TABLE locks ADD COLUMN booked_at INTEGER NOT NULL DEFAULT 0;
 

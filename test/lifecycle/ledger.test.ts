@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { BODY, createMayfly, HOUR, machineIn, MINUTE, minutes, NOW, type Mayfly } from "../mayfly.ts";
+import { BODY, createMayfly, HOUR, machineIn, MINUTE, minutes, NOW, servers, type Mayfly } from "../mayfly.ts";
 
 const create = async (mayfly: Mayfly, name: string, more: object = {}, token?: string) =>
   machineIn(await mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ttl: "20h", ...more }, token));
 const destroy = (mayfly: Mayfly, name: string) => mayfly.send("DELETE", `/v1/machines/${name}`);
+
+const rowOf = async (mayfly: Mayfly, name: string) =>
+  (await mayfly.store.machines.byName("admin", name)) ?? expect.fail(`there is no row of ${name}`);
 
 /** What is booked: of each day, and of each month. */
 async function booked(mayfly: Mayfly) {
@@ -218,5 +221,116 @@ describe("a booking", () => {
     expect(await booked(mayfly)).toEqual({ days: [], months: [] });
     await mayfly.tick();
     expect(await sumOf(mayfly)).toBe(11_424);
+  });
+});
+
+describe("a machine that outlives the end of its row", () => {
+  /** Closes the row of a machine, which lives on, as a look does that misses it. */
+  async function lose(mayfly: Mayfly, name: string, phase: "destroyed" | "disowned" = "destroyed") {
+    const row = await rowOf(mayfly, name);
+    const reason = phase === "disowned" ? "identity_mismatch" : "lost";
+    await mayfly.store.endings.close([{ uid: row.uid, reason, phase }], mayfly.now());
+    await untilBooked(mayfly);
+    return row;
+  }
+  const bill = (mayfly: Mayfly) => mayfly.simulator.bill().total_micro_eur;
+
+  it("is charged to its own end once it is seen again, also for the time in between, and nothing of it twice", async () => {
+    const mayfly = createMayfly();
+    await create(mayfly, "a");
+    mayfly.advance(3 * HOUR + 10 * MINUTE);
+    mayfly.simulator.fault({ method: "GET", path: "/servers", status: 503, times: 99 });
+    await lose(mayfly, "a");
+    expect(await sumOf(mayfly)).toBe(4 * 11_424);
+    mayfly.advance(5 * HOUR);
+    mayfly.simulator.clearFaults();
+    await minutes(mayfly, 20);
+    expect((await mayfly.send("GET", "/v1/machines/a")).body).toMatchObject({ machine: { status: "running" } });
+    mayfly.advance(6 * HOUR);
+    await destroy(mayfly, "a");
+    await untilBooked(mayfly);
+    expect(await sumOf(mayfly)).toBe(bill(mayfly));
+    expect(bill(mayfly)).toBe(15 * 11_424);
+  });
+
+  it("and gets a row of its own, because another has its name by then, is charged from where the first row ended; and so is the first row when it has it again", async () => {
+    const mayfly = createMayfly();
+    await create(mayfly, "a");
+    mayfly.advance(2 * HOUR + MINUTE);
+    mayfly.simulator.fault({ method: "GET", path: "/servers", status: 503, times: 99 });
+    const first = await lose(mayfly, "a");
+    mayfly.simulator.clearFaults();
+    await create(mayfly, "b");
+    await mayfly.bindings.DB.exec("UPDATE machines SET name = 'a' WHERE name = 'b'");
+    mayfly.advance(2 * HOUR);
+    await minutes(mayfly, 20);
+    const rows = await mayfly.bindings.DB.prepare("SELECT name, booked_hours FROM machines WHERE label_uid = ?")
+      .bind(first.uid)
+      .all();
+    expect(rows.results).toMatchObject([{ booked_hours: 3 }]);
+    mayfly.advance(HOUR);
+    mayfly.simulator.fault({ method: "GET", path: "/servers", status: 503, times: 99 });
+    await lose(mayfly, String(rows.results[0]?.["name"]));
+    expect(await sumOf(mayfly)).toBe(6 * 11_424);
+    mayfly.simulator.clearFaults();
+    await destroy(mayfly, "a");
+    mayfly.advance(HOUR);
+    await minutes(mayfly, 20);
+    expect((await mayfly.store.machines.byUid(first.uid))?.phase).toBe("active");
+    mayfly.advance(HOUR);
+    await destroy(mayfly, "a");
+    await untilBooked(mayfly);
+    expect(servers(mayfly)).toEqual([]);
+    expect(await sumOf(mayfly)).toBe(bill(mayfly));
+  });
+
+  it("on its owner's word is charged until it is proven gone", async () => {
+    const mayfly = createMayfly();
+    await create(mayfly, "a");
+    mayfly.advance(HOUR + MINUTE);
+    mayfly.simulator.fault({ method: "GET", path: "/servers", status: 503, times: 99 });
+    await lose(mayfly, "a");
+    await destroy(mayfly, "a");
+    expect(await sumOf(mayfly)).toBe(2 * 11_424);
+    mayfly.simulator.clearFaults();
+    mayfly.advance(4 * HOUR);
+    await minutes(mayfly, 40);
+    expect(servers(mayfly)).toEqual([]);
+    expect(await sumOf(mayfly)).toBe(bill(mayfly));
+    expect(bill(mayfly)).toBe(6 * 11_424);
+  });
+
+  it("though it never seemed to come to be, is charged from its creation", async () => {
+    const mayfly = createMayfly();
+    await mayfly.send("GET", "/v1/server_types");
+    mayfly.simulator.fault({ method: "POST", path: "/servers$", drop: "after" });
+    mayfly.simulator.fault({ method: "GET", path: "/servers", status: 503, times: 99 });
+    await mayfly.send("PUT", "/v1/machines/a", BODY);
+    const row = await mayfly.store.machines.byName("admin", "a");
+    await mayfly.store.endings.fail([{ uid: row?.uid ?? "", reason: "capacity" }], mayfly.now());
+    await untilBooked(mayfly);
+    expect(await sumOf(mayfly)).toBe(0);
+    mayfly.simulator.clearFaults();
+    mayfly.advance(HOUR);
+    await minutes(mayfly, 40);
+    expect(servers(mayfly)).toEqual([]);
+    expect(await sumOf(mayfly)).toBe(bill(mayfly));
+    expect(bill(mayfly)).toBe(2 * 11_424);
+  });
+
+  it("that was given up is charged until then, and from then on when it is ours again", async () => {
+    const mayfly = createMayfly();
+    await create(mayfly, "a");
+    mayfly.advance(2 * HOUR + MINUTE);
+    mayfly.simulator.fault({ method: "GET", path: "/servers", status: 503, times: 99 });
+    await lose(mayfly, "a", "disowned");
+    expect(await sumOf(mayfly)).toBe(3 * 11_424);
+    mayfly.simulator.clearFaults();
+    mayfly.advance(2 * HOUR);
+    await minutes(mayfly, 20);
+    await destroy(mayfly, "a");
+    await untilBooked(mayfly);
+    expect(servers(mayfly)).toEqual([]);
+    expect(await sumOf(mayfly)).toBe(bill(mayfly));
   });
 });

@@ -140,6 +140,10 @@ const CALLS: Calls = {
       endings.claimDestroy([{ uid: "active", reason: "expired", expiresAt: END }], NOW),
     ),
     markAccepted: writes(({ endings }) => endings.markAccepted([{ uid: "destroying", providerId: "3" }], NOW)),
+    endLater: writes(
+      ({ endings }) => endings.endLater([{ uid: "ended", machine: machineOf() }], LATER),
+      () => putMachine({ uid: "ended", phase: "destroyed", status: "destroyed", destroyedAt: END }),
+    ),
     reopen: writes(({ endings }) => endings.reopen("failed", machineOf({ providerId: "4" }), NOW)),
   },
   inventory: {
