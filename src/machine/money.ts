@@ -67,6 +67,12 @@ export function monthsBetween(from: number, until: number): Month[] {
   return months;
 }
 
+/** The month of that name, as `2026-11`. */
+export function monthNamed(month: string): Month {
+  const begins = Date.parse(`${month}-01T00:00:00Z`);
+  return { month, begins, ends: monthEnd(new Date(begins)) };
+}
+
 /** A machine's row, as far as money goes. Times unix milliseconds. */
 export interface Charged extends Priced {
   readonly providerId: string | null;

@@ -1,5 +1,7 @@
 import * as z from "zod";
 import type { Booking, Unbooked } from "../machine/ledger.ts";
+import type { UsageEntry, UsagePart } from "../machine/usage.ts";
+import type { Param } from "./db.ts";
 import { RATE_COLUMNS, ratesIn } from "./machine-row.ts";
 import { parseRows } from "./rows.ts";
 import { change, query } from "./statements.ts";
@@ -9,7 +11,7 @@ const microEur = z.int().nullable();
 const time = z.int().nullable();
 
 /** A row of `machines`, as far as the ledger goes. */
-export const unbookedRow: z.ZodType<Unbooked> = z
+const unbookedRow: z.ZodType<Unbooked> = z
   .object({
     uid: z.string(),
     account: z.string(),
@@ -61,7 +63,7 @@ const OF_MACHINE = [
   ...RATE_COLUMNS,
 ].map((column) => `machines.${column}`);
 /** Such rows, with the dearest prices that are known; a condition follows. */
-export const SELECT_UNBOOKED = `SELECT ${OF_MACHINE.join(", ")}, dearest_micro_eur, dearest_ipv4_micro_eur
+const SELECT_UNBOOKED = `SELECT ${OF_MACHINE.join(", ")}, dearest_micro_eur, dearest_ipv4_micro_eur
   FROM machines LEFT JOIN catalogues ON catalogues.provider = machines.provider` as const;
 
 /** It can be told what the machine is charged, if only by the dearest price; or it never was one. */
@@ -76,6 +78,28 @@ const AS_READ = `machines.uid = booking.value ->> 'uid' AND machines.booked_at I
 const CHARGES = "FROM json_each(?1) AS booking, json_each(booking.value -> 'charges') AS charge, machines";
 const sumOf = (field: string): string => `sum(charge.value ->> '${field}')`;
 
+/** Whose sums of which month are meant, by what they are divided. */
+export interface LedgerFilter {
+  /** As `2026-11`. */
+  readonly month: string;
+  /** Unix milliseconds. */
+  readonly ends: number;
+  /** Null = everybody's. */
+  readonly account: string | null;
+  readonly owner: string | null;
+  readonly part: UsagePart;
+}
+
+const COLUMN_OF = { owner: "owner", day: "period", server_type: "server_type" } as const;
+const sumRow: z.ZodType<UsageEntry> = z
+  .object({ key: z.string(), hours: z.int(), micro_eur: z.int(), estimated_micro_eur: z.int() })
+  .transform(({ key, hours, ...sum }) => ({
+    key,
+    hours,
+    microEur: sum.micro_eur,
+    estimatedMicroEur: sum.estimated_micro_eur,
+  }));
+
 /** The tables `charges` and `charged_months`: what machines were charged. */
 export function createLedger(db: Db) {
   return {
@@ -86,6 +110,38 @@ export function createLedger(db: Db) {
         limit,
       );
       return parseRows(unbookedRow, await db.read(asked));
+    },
+
+    /**
+     * What is booked of a month, and the rows that it does not tell of yet, `most` of them: both as they are at one moment, so that no hour is in
+     * both or in neither.
+     */
+    async ofMonth(
+      { month, ends, account, owner, part }: LedgerFilter,
+      most: number,
+    ): Promise<{ booked: UsageEntry[]; rows: Unbooked[] }> {
+      const meant = Object.entries({ account, owner }).filter(([, value]) => value !== null);
+      // Of the unbooked ones' index, and not of all that an owner ever had (the plus keeps SQLite from that).
+      const conditions = (prefix: string) => meant.map(([column]) => ` AND ${prefix}${column} = ?`).join("");
+      const values: readonly Param[] = meant.map(([, value]) => value);
+      const [booked, rows] = await db.batch([
+        query(
+          `SELECT ${COLUMN_OF[part]} AS key, sum(hours) AS hours, sum(micro_eur) AS micro_eur,
+            sum(estimated_micro_eur) AS estimated_micro_eur
+           FROM charges WHERE period >= ? AND period < ? || '.'${conditions("")} GROUP BY 1`,
+          month,
+          month,
+          ...values,
+        ),
+        query(
+          `${SELECT_UNBOOKED} WHERE machines.booked_at IS NULL AND coalesce(machines.created_at, machines.requested_at) < ?
+           ${conditions("+machines.")} LIMIT ?`,
+          ends,
+          ...values,
+          most,
+        ),
+      ]);
+      return { booked: parseRows(sumRow, booked ?? []), rows: parseRows(unbookedRow, rows ?? []) };
     },
 
     /**

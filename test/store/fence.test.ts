@@ -160,6 +160,9 @@ const CALLS: Calls = {
   },
   ledger: {
     toBook: reads(({ ledger }) => ledger.toBook(9)),
+    ofMonth: reads(({ ledger }) =>
+      ledger.ofMonth({ month: "2026-11", ends: LATER, account: "tok.ci", owner: null, part: "day" }, 9),
+    ),
     book: writes(
       ({ ledger }) =>
         ledger.book([{ uid: "ended", destroyedAt: END, bookedHours: 0, hours: 1, charges: [CHARGE] }], NOW),
