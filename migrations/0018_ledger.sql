@@ -32,6 +32,13 @@ CREATE INDEX machines_by_ended_id ON machines (provider_id) WHERE destroyed_at I
 -- When a sweep last found nothing more to add.
 ALTER TABLE locks ADD COLUMN booked_at INTEGER NOT NULL DEFAULT 0;
 
+-- What is old, the oldest first; and when a sweep last found no more of it.
+CREATE INDEX charges_by_day ON charges (period) WHERE length(period) = 10;
+CREATE INDEX resources_by_ending ON resources (deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX tombstones_by_end ON tombstones (until);
+CREATE INDEX tokens_by_end ON tokens (expires_at);
+ALTER TABLE locks ADD COLUMN forgotten_at INTEGER NOT NULL DEFAULT 0;
+
 -- As what an unknown price counts: the dearest of the catalogue, micro-EUR an hour.
 ALTER TABLE catalogues ADD COLUMN dearest_micro_eur INTEGER;
 ALTER TABLE catalogues ADD COLUMN dearest_ipv4_micro_eur INTEGER;

@@ -15,6 +15,8 @@ export interface SweepConfig {
   readonly graceMs: number;
   readonly launchDeadlineMs: number;
   readonly plan: "free" | "paid";
+  /** How long what is over is remembered; null where a sweep cannot read it, and forgets nothing. */
+  readonly keepHistoryMs: number | null;
 }
 
 /** Everything a deployment can set, read and checked. Lengths in milliseconds. */
@@ -34,12 +36,12 @@ const LONGEST_MS = 30 * 86_400_000;
 /** How long a machine lives that asked for nothing. */
 const DEFAULT_TTL_MS = 3_600_000;
 
-const duration = (least: string) =>
+const duration = (least: string, mostMs = LONGEST_MS) =>
   z.string(DURATION_RULE).transform((text, context) => {
     const length = parseDuration(text);
     if (length === null) context.addIssue(DURATION_RULE);
     else if (length < (parseDuration(least) ?? 0)) context.addIssue(`must be at least ${least}`);
-    else if (length > LONGEST_MS) context.addIssue(`must be at most ${formatDuration(LONGEST_MS)}`);
+    else if (length > mostMs) context.addIssue(`must be at most ${formatDuration(mostMs)}`);
     return length ?? z.NEVER;
   });
 
@@ -79,8 +81,14 @@ const sweepSchema = z.object({
   PLAN: z.enum(["free", "paid"], "must be `free` or `paid`").default("free"),
 });
 
+/** No create is under way for a day, so none lands whose tombstone is forgotten. */
+const SHORTEST_HISTORY = "1d";
+const LONGEST_HISTORY_MS = 3650 * 86_400_000;
+const historySchema = z.object({ KEEP_HISTORY: duration(SHORTEST_HISTORY, LONGEST_HISTORY_MS).prefault("30d") });
+
 const schema = z.object({
   ...sweepSchema.shape,
+  ...historySchema.shape,
   ADMIN_TOKEN: bearer("must be set: the token that may do everything here").max(
     LONGEST_TOKEN,
     `must have at most ${LONGEST_TOKEN} characters, or no header could carry it`,
@@ -100,7 +108,7 @@ const schema = z.object({
 export const SETTINGS = Object.keys(schema.shape);
 /** Names that a later version reads. Set here, such a one is no limit, no policy and no secret, and whoever set it must be told. */
 export const UNSUPPORTED_SETTINGS = (
-  "MAX_EUR_PER_MONTH KEEP_HISTORY CURRENCY PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
+  "MAX_EUR_PER_MONTH CURRENCY PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
   "HEARTBEAT_URL HOOKS ENDPOINTS RUNNERS GITHUB_WEBHOOK_SECRET"
 ).split(" ");
 
@@ -112,7 +120,7 @@ export function readConfig(env: unknown): Config {
   const unsupported = UNSUPPORTED_SETTINGS.find((name) => isSet(env, name));
   if (unsupported !== undefined)
     throw new Misconfigured(unsupported, "is not supported yet: leave it out, for nothing would come of it");
-  const sweep = toSweepConfig(set);
+  const sweep = { ...toSweepConfig(set), keepHistoryMs: set.KEEP_HISTORY };
   if (!isLocal(sweep)) checkSecrets(set.ADMIN_TOKEN, sweep);
   // Left out, it gives way to a shorter MAX_AGE; said, it must fit.
   const defaultTtlMs = set.DEFAULT_TTL ?? Math.min(DEFAULT_TTL_MS, sweep.maxAgeMs);
@@ -143,13 +151,26 @@ function checkSecrets(adminToken: string, { hcloudToken, installations }: SweepC
 }
 
 /** Reads just what a sweep needs, or throws {@link Misconfigured}. */
-export const readSweepConfig = (env: unknown): SweepConfig => toSweepConfig(parse(sweepSchema, env));
+export const readSweepConfig = (env: unknown): SweepConfig => ({
+  ...toSweepConfig(parse(sweepSchema, env)),
+  keepHistoryMs: historyIn(env),
+});
+
+/** A mistake in it must keep no machine alive. */
+function historyIn(env: unknown): number | null {
+  try {
+    return parse(historySchema, env).KEEP_HISTORY;
+  } catch (error) {
+    if (error instanceof Misconfigured) return null;
+    throw error;
+  }
+}
 
 /** Whether the provider runs on this machine: a simulator, whose time anybody may play. */
 export const isLocal = ({ hcloudEndpoint }: Pick<SweepConfig, "hcloudEndpoint">): boolean =>
   LOOPBACK.test(hcloudEndpoint);
 
-function toSweepConfig(set: z.infer<typeof sweepSchema>): SweepConfig {
+function toSweepConfig(set: z.infer<typeof sweepSchema>): Omit<SweepConfig, "keepHistoryMs"> {
   const isPublic = !isLocal({ hcloudEndpoint: set.HCLOUD_ENDPOINT });
   // Two installations of one project tell their machines apart by this alone, so it must not be guessed twice.
   if (set.INSTALLATION.length < 16 && isPublic)

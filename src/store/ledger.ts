@@ -184,6 +184,6 @@ export function createLedger(db: Db) {
   };
 }
 
-/** Where a day's sum is there, it grows. */
-const ADDING = `ON CONFLICT (period, account, owner, server_type) DO UPDATE SET hours = hours + excluded.hours,
+/** Where a sum is there, it grows. */
+export const ADDING = `ON CONFLICT (period, account, owner, server_type) DO UPDATE SET hours = hours + excluded.hours,
   micro_eur = micro_eur + excluded.micro_eur, estimated_micro_eur = estimated_micro_eur + excluded.estimated_micro_eur`;

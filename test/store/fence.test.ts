@@ -33,6 +33,7 @@ const TOKEN = {
   expiresAt: END,
 };
 const CHARGE = { day: "2026-11-30", hours: 1, microEur: 8, estimatedMicroEur: 0 };
+const OLD = { before: LATER, now: LATER + 24 * HOUR, limit: 9 };
 const SWEEP = {
   id: FENCE,
   startedBy: "cron",
@@ -167,6 +168,45 @@ const CALLS: Calls = {
       ({ ledger }) =>
         ledger.book([{ uid: "ended", destroyedAt: END, bookedHours: 0, hours: 1, charges: [CHARGE] }], NOW),
       () => putMachine({ uid: "ended", phase: "destroyed", status: "destroyed", destroyedAt: END }),
+    ),
+  },
+  history: {
+    machines: writes(
+      ({ history }) => history.machines(OLD),
+      async () => {
+        await putMachine({ uid: "ended", phase: "destroyed", status: "destroyed", destroyedAt: NOW });
+        await env.DB.exec("UPDATE machines SET booked_at = 1 WHERE uid = 'ended'");
+      },
+    ),
+    events: writes(
+      ({ history }) => history.events(OLD),
+      () => put("events", { at: NOW, event: "token_minted" }),
+    ),
+    sweeps: writes(
+      ({ history }) => history.sweeps(OLD),
+      () => put("sweeps", SWEEP),
+    ),
+    resources: writes(
+      ({ history }) => history.resources(OLD),
+      () => putResource({ uid: "ended", phase: "deleted", deletedAt: NOW }),
+    ),
+    tombstones: writes(
+      ({ history }) => history.tombstones(OLD),
+      () => put("tombstones", { owner: "tok.ci", name: "box", until: NOW }),
+    ),
+    tokens: writes(({ history }) => history.tokens(OLD)),
+    days: writes(
+      ({ history }) => history.days({ ...OLD, before: OLD.before + 2 * 24 * HOUR }),
+      () =>
+        put("charges", {
+          period: "2026-11-30",
+          account: "a",
+          owner: "o",
+          serverType: "t",
+          hours: 1,
+          microEur: 1,
+          estimatedMicroEur: 0,
+        }),
     ),
   },
   reapFailures: {
