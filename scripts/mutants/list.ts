@@ -1,10 +1,19 @@
 /** All deliberate bugs. */
 import { CALLING } from "./calling.ts";
 import { JUDGING } from "./judging.ts";
+import { LEDGER } from "./ledger.ts";
 import { LENDING } from "./lending.ts";
 import { LIMITS } from "./limits.ts";
 import { MONEY } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
 import { SWEEPING } from "./sweeping.ts";
 
-export const MUTANTS: readonly Mutant[] = [...CALLING, ...JUDGING, ...LENDING, ...LIMITS, ...MONEY, ...SWEEPING];
+export const MUTANTS: readonly Mutant[] = [
+  ...CALLING,
+  ...JUDGING,
+  ...LEDGER,
+  ...LENDING,
+  ...LIMITS,
+  ...MONEY,
+  ...SWEEPING,
+];
