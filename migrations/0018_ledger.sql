@@ -25,6 +25,20 @@ ALTER TABLE machines ADD COLUMN booked_hours INTEGER NOT NULL DEFAULT 0;
 -- What those sums do not tell yet: live machines, and those that ended a moment ago.
 CREATE INDEX machines_unbooked ON machines (account) WHERE booked_at IS NULL;
 
+-- What is to be added to them: the first that ended before the others.
+CREATE INDEX machines_to_book ON machines (destroyed_at) WHERE booked_at IS NULL AND destroyed_at IS NOT NULL;
+-- What a machine was counted with before, when it is found again.
+CREATE INDEX machines_by_ended_id ON machines (provider_id) WHERE destroyed_at IS NOT NULL;
+-- When a sweep last found nothing more to add.
+ALTER TABLE locks ADD COLUMN booked_at INTEGER NOT NULL DEFAULT 0;
+
+-- What is old, the oldest first; and when a sweep last found no more of it.
+CREATE INDEX charges_by_day ON charges (period) WHERE length(period) = 10;
+CREATE INDEX resources_by_ending ON resources (deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX tombstones_by_end ON tombstones (until);
+CREATE INDEX tokens_by_end ON tokens (expires_at);
+ALTER TABLE locks ADD COLUMN forgotten_at INTEGER NOT NULL DEFAULT 0;
+
 -- As what an unknown price counts: the dearest of the catalogue, micro-EUR an hour.
 ALTER TABLE catalogues ADD COLUMN dearest_micro_eur INTEGER;
 ALTER TABLE catalogues ADD COLUMN dearest_ipv4_micro_eur INTEGER;

@@ -17,6 +17,8 @@ export interface SweepConfig {
   readonly plan: "free" | "paid";
   /** The ISO 4217 code of the currency that prices and limits are in; null = none that can be read, so that no price is known. */
   readonly currency: string | null;
+  /** How long what is over is remembered; null where a sweep cannot read it, and forgets nothing. */
+  readonly keepHistoryMs: number | null;
 }
 
 /** Everything a deployment can set, read and checked. Lengths in milliseconds. */
@@ -39,12 +41,12 @@ const LONGEST_MS = 30 * 86_400_000;
 /** How long a machine lives that asked for nothing. */
 const DEFAULT_TTL_MS = 3_600_000;
 
-const duration = (least: string) =>
+const duration = (least: string, mostMs = LONGEST_MS) =>
   z.string(DURATION_RULE).transform((text, context) => {
     const length = parseDuration(text);
     if (length === null) context.addIssue(DURATION_RULE);
     else if (length < (parseDuration(least) ?? 0)) context.addIssue(`must be at least ${least}`);
-    else if (length > LONGEST_MS) context.addIssue(`must be at most ${formatDuration(LONGEST_MS)}`);
+    else if (length > mostMs) context.addIssue(`must be at most ${formatDuration(mostMs)}`);
     return length ?? z.NEVER;
   });
 
@@ -84,15 +86,23 @@ const sweepSchema = z.object({
   PLAN: z.enum(["free", "paid"], "must be `free` or `paid`").default("free"),
 });
 
-const currency = z
-  .string("must be text")
-  .regex(/^[A-Z]{3}$/, "must be the code of a currency, as `EUR`")
-  .default("EUR");
+const currencySchema = z.object({
+  CURRENCY: z
+    .string("must be text")
+    .regex(/^[A-Z]{3}$/, "must be the code of a currency, as `EUR`")
+    .default("EUR"),
+});
 const EUR_RULE = "must be an amount from 0 to 999999.99, as `100` or `99.50`, or `off`";
 const DEFAULT_MICRO_EUR_PER_MONTH = 100_000_000;
+/** No create is under way for a day, so none lands whose tombstone is forgotten. */
+const SHORTEST_HISTORY = "1d";
+const LONGEST_HISTORY_MS = 3650 * 86_400_000;
+const historySchema = z.object({ KEEP_HISTORY: duration(SHORTEST_HISTORY, LONGEST_HISTORY_MS).prefault("30d") });
 
 const schema = z.object({
   ...sweepSchema.shape,
+  ...currencySchema.shape,
+  ...historySchema.shape,
   ADMIN_TOKEN: bearer("must be set: the token that may do everything here").max(
     LONGEST_TOKEN,
     `must have at most ${LONGEST_TOKEN} characters, or no header could carry it`,
@@ -108,7 +118,6 @@ const schema = z.object({
     .regex(/^(off|\d{1,6}(\.\d{1,2})?)$/, EUR_RULE)
     .transform((text) => (text === "off" ? null : Math.round(Number(text) * 1_000_000)))
     .default(DEFAULT_MICRO_EUR_PER_MONTH),
-  CURRENCY: currency,
   CREATES: z.enum(["on", "off"], "must be `on` or `off`").default("on"),
   AUTH_EPOCH: z.string("must be text").default("1"),
   OIDC_AUDIENCE: audience.optional(),
@@ -117,10 +126,10 @@ const schema = z.object({
 /** The names of all settings that are read. */
 export const SETTINGS = Object.keys(schema.shape);
 /** Names that a later version reads. Set here, such a one is no limit, no policy and no secret, and whoever set it must be told. */
-export const UNSUPPORTED_SETTINGS = (
-  "KEEP_HISTORY PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
-  "HEARTBEAT_URL HOOKS ENDPOINTS RUNNERS GITHUB_WEBHOOK_SECRET"
-).split(" ");
+export const UNSUPPORTED_SETTINGS =
+  "PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN HEARTBEAT_URL HOOKS ENDPOINTS RUNNERS GITHUB_WEBHOOK_SECRET".split(
+    " ",
+  );
 
 const LOOPBACK = /^https?:\/\/(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(\/|$)/i;
 
@@ -130,7 +139,7 @@ export function readConfig(env: unknown): Config {
   const unsupported = UNSUPPORTED_SETTINGS.find((name) => isSet(env, name));
   if (unsupported !== undefined)
     throw new Misconfigured(unsupported, "is not supported yet: leave it out, for nothing would come of it");
-  const sweep = { ...toSweepConfig(set), currency: set.CURRENCY };
+  const sweep = { ...toSweepConfig(set), currency: set.CURRENCY, keepHistoryMs: set.KEEP_HISTORY };
   if (!isLocal(sweep)) checkSecrets(set.ADMIN_TOKEN, sweep);
   // Left out, it gives way to a shorter MAX_AGE; said, it must fit.
   const defaultTtlMs = set.DEFAULT_TTL ?? Math.min(DEFAULT_TTL_MS, sweep.maxAgeMs);
@@ -164,14 +173,25 @@ function checkSecrets(adminToken: string, { hcloudToken, installations }: SweepC
 /** Reads just what a sweep needs, or throws {@link Misconfigured}. */
 export const readSweepConfig = (env: unknown): SweepConfig => ({
   ...toSweepConfig(parse(sweepSchema, env)),
-  currency: currency.safeParse(given(env, "CURRENCY")).data ?? null,
+  currency: unlessWrong(() => parse(currencySchema, env).CURRENCY),
+  keepHistoryMs: unlessWrong(() => parse(historySchema, env).KEEP_HISTORY),
 });
+
+/** A mistake in what no machine's life hangs on must keep none alive: callers are told of it, and sweeps go on without. */
+function unlessWrong<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Misconfigured) return null;
+    throw error;
+  }
+}
 
 /** Whether the provider runs on this machine: a simulator, whose time anybody may play. */
 export const isLocal = ({ hcloudEndpoint }: Pick<SweepConfig, "hcloudEndpoint">): boolean =>
   LOOPBACK.test(hcloudEndpoint);
 
-function toSweepConfig(set: z.infer<typeof sweepSchema>): Omit<SweepConfig, "currency"> {
+function toSweepConfig(set: z.infer<typeof sweepSchema>): Omit<SweepConfig, "currency" | "keepHistoryMs"> {
   const isPublic = !isLocal({ hcloudEndpoint: set.HCLOUD_ENDPOINT });
   // Two installations of one project tell their machines apart by this alone, so it must not be guessed twice.
   if (set.INSTALLATION.length < 16 && isPublic)

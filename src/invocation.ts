@@ -154,6 +154,7 @@ export function openSweep(invocation: Invocation, config: SweepConfig, now: numb
     newUid: runtime.newUid,
     meter,
     plan: config.plan,
+    keepHistoryMs: config.keepHistoryMs,
     mayPlayTime: isLocal(config),
   };
 }

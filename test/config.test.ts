@@ -24,6 +24,7 @@ describe("by default", () => {
       graceMs: 10 * MINUTE,
       launchDeadlineMs: 15 * MINUTE,
       plan: "free",
+      keepHistoryMs: 30 * DAY,
       adminToken: ADMIN,
       defaultTtlMs: HOUR,
       creates: true,
@@ -54,6 +55,8 @@ describe("a good value", () => {
     ["GRACE", "0s", { graceMs: 0 }],
     ["LAUNCH_DEADLINE", "1m", { launchDeadlineMs: MINUTE }],
     ["PLAN", "paid", { plan: "paid" }],
+    ["KEEP_HISTORY", "1d", { keepHistoryMs: DAY }],
+    ["KEEP_HISTORY", "3650d", { keepHistoryMs: 3650 * DAY }],
     ["ADMIN_TOKEN", `aZ0-._~+/${"x".repeat(30)}==`, { adminToken: `aZ0-._~+/${"x".repeat(30)}==` }],
     ["ADMIN_TOKEN", "x".repeat(512), { adminToken: "x".repeat(512) }],
     ["DEFAULT_TTL", "60s", { defaultTtlMs: MINUTE }],
@@ -90,6 +93,7 @@ describe("a bad value is refused by key, and never repeated", () => {
     ["GRACE", [...NO_DURATION, "31d"]],
     ["LAUNCH_DEADLINE", [...NO_DURATION, "0s", "59s", "31d"]],
     ["PLAN", [CANARY, "Free", " ", 7]],
+    ["KEEP_HISTORY", [...NO_DURATION, "0s", "23h", "3651d"]],
     [
       "ADMIN_TOKEN",
       ["  ", `${ADMIN} ${CANARY}`, `${ADMIN}${CANARY}ä`, `"${ADMIN}${CANARY}"`, CANARY, CANARY.repeat(100), 7],
@@ -167,6 +171,7 @@ describe("all settings are read alike, as people paste them", () => {
     GRACE: "1m",
     LAUNCH_DEADLINE: "5m",
     PLAN: "paid",
+    KEEP_HISTORY: "7d",
     ADMIN_TOKEN: "x".repeat(40),
     DEFAULT_TTL: "30m",
     CREATES: "off",
@@ -206,18 +211,19 @@ describe("all settings are read alike, as people paste them", () => {
 });
 
 describe("a setting that a later version reads", () => {
-  it.each(
-    "KEEP_HISTORY PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN HEARTBEAT_URL HOOKS ENDPOINTS RUNNERS".split(" "),
-  )("is refused by name, and not ignored: %s", (key) => {
-    for (const value of ["1", " ", { [CANARY]: 1 }, 7]) {
-      const refusal = refusalOf(() => read({ [key]: value }));
-      expect(refusal.key).toBe(key);
-      expect(refusal.rule).toContain("is not supported yet");
-      expect(refusal.message).not.toContain(CANARY);
-    }
-    expect(read({ [key]: "" })).toEqual(read());
-    expect(readSweepConfig({ ...NEEDED, [key]: "1" })).toMatchObject({ maxAgeMs: DAY });
-  });
+  it.each("PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN HEARTBEAT_URL HOOKS ENDPOINTS RUNNERS".split(" "))(
+    "is refused by name, and not ignored: %s",
+    (key) => {
+      for (const value of ["1", " ", { [CANARY]: 1 }, 7]) {
+        const refusal = refusalOf(() => read({ [key]: value }));
+        expect(refusal.key).toBe(key);
+        expect(refusal.rule).toContain("is not supported yet");
+        expect(refusal.message).not.toContain(CANARY);
+      }
+      expect(read({ [key]: "" })).toEqual(read());
+      expect(readSweepConfig({ ...NEEDED, [key]: "1" })).toMatchObject({ maxAgeMs: DAY });
+    },
+  );
 
   it("is none that nobody knows: a Worker may have bindings of its own", () => {
     expect(read({ DB: {}, CF_VERSION: "1" })).toEqual(read());
@@ -284,6 +290,11 @@ describe("what the sweep needs", () => {
     const settings = { ...NEEDED, [key]: value };
     expect(refusalOf(() => readConfig(settings)).key).toBe(key);
     expect(readSweepConfig(settings)).toMatchObject({ installations: ["installation-of-ours"], maxAgeMs: DAY });
+  });
+
+  it.each(["soon", "1h", "'30d'", " ", 7])("forgets nothing where KEEP_HISTORY is %j, and goes on", (value) => {
+    expect(readSweepConfig({ ...NEEDED, KEEP_HISTORY: value })).toMatchObject({ maxAgeMs: DAY, keepHistoryMs: null });
+    expect(readSweepConfig(NEEDED)).toMatchObject({ keepHistoryMs: 30 * DAY });
   });
 
   it.each([

@@ -21,6 +21,8 @@ const TABLES = [
   "cooldowns",
   "resources",
   "resource_uses",
+  "charges",
+  "charged_months",
   "locks",
 ];
 
@@ -30,7 +32,7 @@ beforeEach(async () => {
     // Silent sweeps are a test's own subject; elsewhere they would make every create sweep.
     // So would the looks at everything: they count as made when a test's clock begins.
     env.DB.prepare(
-      "INSERT INTO locks (name, last_good_cron_at, resources_listed_at, catalogue_asked_at, reconcile) VALUES ('sweep', 4102444800000, ?1, ?1, ?2)",
+      "INSERT INTO locks (name, last_good_cron_at, resources_listed_at, catalogue_asked_at, booked_at, forgotten_at, reconcile) VALUES ('sweep', 4102444800000, ?1, ?1, ?1, ?1, ?2)",
     ).bind(
       NOW,
       JSON.stringify({ pass: null, lastAt: NOW, doubts: { inventory_untrusted: false, other_credential: false } }),

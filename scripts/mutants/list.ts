@@ -1,6 +1,7 @@
 /** All deliberate bugs. */
 import { CALLING } from "./calling.ts";
 import { JUDGING } from "./judging.ts";
+import { LEDGER } from "./ledger.ts";
 import { LENDING } from "./lending.ts";
 import { LIMITS } from "./limits.ts";
 import { MONEY } from "./money.ts";
@@ -11,6 +12,7 @@ import { SWEEPING } from "./sweeping.ts";
 export const MUTANTS: readonly Mutant[] = [
   ...CALLING,
   ...JUDGING,
+  ...LEDGER,
   ...LENDING,
   ...LIMITS,
   ...MONEY,

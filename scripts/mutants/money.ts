@@ -7,8 +7,8 @@ export const MONEY: readonly Mutant[] = [
     broken: "all hours of a machine count in the month in which it was created",
     promise: "I6",
     file: "src/machine/money.ts",
-    find: "Math.min(hours, Math.ceil((endOf(new Date(begins)) - createdAt) / HOUR_MS));",
-    replace: "Math.max(hours, 0 * endOf(new Date(begins)));",
+    find: "Math.min(hours.end, Math.ceil((endOf(new Date(begins)) - createdAt) / HOUR_MS));",
+    replace: "Math.max(hours.end, 0 * endOf(new Date(begins)));",
     caughtBy: ["test/machine/money.test.ts"],
   },
   {

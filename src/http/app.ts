@@ -27,6 +27,7 @@ import { resourceRoutes } from "./resources/routes.ts";
 import { sweepRoutes } from "./sweeps.ts";
 import { tearDownRoute } from "./tear-down.ts";
 import { tokenRoutes } from "./tokens.ts";
+import { usageRoute } from "./usage.ts";
 import { whoamiRoute } from "./whoami.ts";
 
 /** The whole HTTP side as one Hono app over what it is handed. */
@@ -49,6 +50,7 @@ export function createApp(host: Host): Api {
   tearDownRoute(app);
   catalogueRoutes(app);
   eventRoutes(app);
+  usageRoute(app);
   sweepRoutes(app);
   holdRoutes(app);
   tokenRoutes(app);

@@ -63,7 +63,10 @@ export async function record(
     },
     () => false,
   );
-  if (isOver) await store.endings.close([{ uid: row.uid, reason: "requested", phase: "destroyed" }], now());
+  if (isOver) {
+    await store.endings.close([{ uid: row.uid, reason: "requested", phase: "destroyed" }], now());
+    await store.endings.endLater([{ uid: row.uid, machine }], now());
+  }
   // It may still be there, and a tombstone alone would be looked at by nobody before `MAX_AGE`.
   else await store.endings.reopen(row.uid, machine, now());
   return refused(RELEASED);

@@ -67,6 +67,12 @@ export function monthsBetween(from: number, until: number): Month[] {
   return months;
 }
 
+/** The month of that name, as `2026-11`. */
+export function monthNamed(month: string): Month {
+  const begins = Date.parse(`${month}-01T00:00:00Z`);
+  return { month, begins, ends: monthEnd(new Date(begins)) };
+}
+
 /** A machine's row, as far as money goes. Times unix milliseconds. */
 export interface Charged extends Priced {
   readonly providerId: string | null;
@@ -131,18 +137,26 @@ interface Stretch {
   readonly end: number;
 }
 
-/** A life's hours, stretch by stretch; `endOf` tells when the stretch ends that a moment, unix milliseconds, belongs to. */
-function* stretches(createdAt: number, hours: number, endOf: (begins: Date) => number): Generator<Stretch> {
-  for (let first = 0; first < hours;) {
+/** Those hours of a life, stretch by stretch; `endOf` tells when the stretch ends that a moment, unix milliseconds, belongs to. */
+function* stretches(
+  createdAt: number,
+  hours: { readonly first: number; readonly end: number },
+  endOf: (begins: Date) => number,
+): Generator<Stretch> {
+  for (let { first } = hours; first < hours.end;) {
     const begins = createdAt + first * HOUR_MS;
-    const end = Math.min(hours, Math.ceil((endOf(new Date(begins)) - createdAt) / HOUR_MS));
+    const end = Math.min(hours.end, Math.ceil((endOf(new Date(begins)) - createdAt) / HOUR_MS));
     yield { begins, first, end };
     first = end;
   }
 }
 
 const monthEnd = (at: Date): number => Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1);
-const monthOf = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
+const dayEnd = (at: Date): number => Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate() + 1);
+const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** The month, UTC, that a moment belongs to, unix milliseconds: as `2026-11`. */
+export const monthOf = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
 
 /** So many hours of one month. */
 const charge = (hours: number, perHour: number | null, perMonth: number | null): number | null =>
@@ -154,13 +168,47 @@ const charge = (hours: number, perHour: number | null, perMonth: number | null):
  * too little.
  */
 export function chargesByMonth(createdAt: number, until: number, priced: Priced): MonthCharge[] {
-  const months = stretches(createdAt, startedHours(createdAt, until), monthEnd);
+  const months = stretches(createdAt, { first: 0, end: startedHours(createdAt, until) }, monthEnd);
   return [...months].map(({ begins, first, end }) => ({
     month: monthOf(begins),
     serverMicroEur: charge(end - first, priced.priceMicroEur, priced.priceMonthMicroEur),
     ipv4MicroEur: priced.hasIpv4 ? charge(end - first, priced.ipv4MicroEur, priced.ipv4MonthMicroEur) : 0,
   }));
 }
+
+/** What one day, UTC, is charged for a machine; null where the price of an hour is unknown. */
+export interface DayCharge extends Omit<MonthCharge, "month"> {
+  /** As `2026-11-30`. */
+  readonly day: string;
+  /** How many of the machine's hours begin in it. */
+  readonly hours: number;
+}
+
+/**
+ * The same day by day, without the first `bookedHours` hours. What a month's price caps is taken from the month's last days, so that the days of
+ * a month come to exactly what the month does, however often a life was cut into booked and unbooked hours.
+ */
+export function chargesByDay(createdAt: number, until: number, priced: Priced, bookedHours = 0): DayCharge[] {
+  const charges: DayCharge[] = [];
+  for (const month of stretches(createdAt, { first: 0, end: startedHours(createdAt, until) }, monthEnd)) {
+    const first = Math.max(month.first, bookedHours);
+    for (const day of stretches(createdAt, { first, end: month.end }, dayEnd)) {
+      const ofDay = (perHour: number | null, perMonth: number | null): number | null =>
+        difference(
+          charge(day.end - month.first, perHour, perMonth),
+          charge(day.first - month.first, perHour, perMonth),
+        );
+      charges.push({
+        day: dayOf(day.begins),
+        hours: day.end - day.first,
+        serverMicroEur: ofDay(priced.priceMicroEur, priced.priceMonthMicroEur),
+        ipv4MicroEur: priced.hasIpv4 ? ofDay(priced.ipv4MicroEur, priced.ipv4MonthMicroEur) : 0,
+      });
+    }
+  }
+  return charges;
+}
+const difference = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a - b);
 
 /**
  * What a machine has cost by `now`, or by its proven end, micro-EUR: null while a price or its age is unknown, 0 while the provider has

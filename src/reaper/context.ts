@@ -14,6 +14,8 @@ export interface SweepContext extends Omit<Context, "store"> {
   readonly wallNow: () => number;
   readonly meter: Meter;
   readonly plan: Plan;
+  /** How long history is kept; null where that cannot be read. */
+  readonly keepHistoryMs: number | null;
   /** Whether `now` may be far ahead of `wallNow`, as where a simulator stands in for the provider. */
   readonly mayPlayTime: boolean;
 }
@@ -21,6 +23,7 @@ export interface SweepContext extends Omit<Context, "store"> {
 /** What a phase works with. In a dry run driver and store only pretend to write, and nothing here knows the difference. */
 export interface PhaseContext extends Context {
   readonly plan: Plan;
+  readonly keepHistoryMs: number | null;
   /** To be asked before each act that costs something. */
   readonly pace: Pace;
   /** To be asked before each death that may come early. */

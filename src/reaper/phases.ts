@@ -5,6 +5,7 @@ import { refreshCatalogue } from "./catalogue.ts";
 import { failureOf, type PhaseContext, type SweepContext } from "./context.ts";
 import { expire, settle } from "./due-rows.ts";
 import { endResources, findEnded } from "./ended-resources.ts";
+import { keepHistory } from "./history.ts";
 import { isPassDue, reconcile } from "./inventory.ts";
 import { lookForOrphans } from "./orphans.ts";
 import { createPace, type Time } from "./pace.ts";
@@ -22,12 +23,13 @@ const LEFT_BY = {
   settle: { fetches: 2, statements: 1, ownMs: 0 },
   reconcile: { fetches: 2, statements: 5, ownMs: 0 },
   orphans: { fetches: 0, statements: 0, ownMs: 0 },
+  history: { fetches: 0, statements: 0, ownMs: 0 },
 };
 /** After so long a sweep begins nothing more, save what a phase has time of its own for: one call may hang for half a minute. */
 const SWEEP_MS = 45_000;
 /** A list that takes longer ends with what it has shown. */
 const LIST_MS = 20_000;
-const PHASES = ["expire", "reap", "settle", "reconcile", "orphans"] as const;
+const PHASES = ["expire", "reap", "settle", "reconcile", "orphans", "history"] as const;
 /** A tick's time that lies so far ahead of the clock is wrong: all that lives would seem to be at its end. */
 const MOST_AHEAD_MS = 5 * 60_000;
 /** A create waits for an expire pass no longer. */
@@ -70,7 +72,8 @@ export async function runPhases(
   const settled = await isolated("settle", phase("settle"), settle);
   const reconciled = await isolated("reconcile", phase("reconcile"), reconcile);
   const orphans = await isolated("orphans", phase("orphans"), (opened) => endAndLook(opened, ended));
-  return reportOf(context, order, startedAt, [expired, reaped, settled, reconciled, orphans]);
+  const history = await isolated("history", phase("history"), keepHistory);
+  return reportOf(context, order, startedAt, [expired, reaped, settled, reconciled, orphans, history]);
 }
 
 /** Runs the expire phase alone, while a create waits for it: in seconds, and leaving the create so much of the budget. */

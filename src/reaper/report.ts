@@ -70,7 +70,7 @@ export const itemOf = (
 ): Item => ({ ...namesOf(row), providerId: row.providerId, outcome, reason, detail });
 
 export interface PhaseReport {
-  readonly phase: "expire" | "reap" | "settle" | "reconcile" | "orphans";
+  readonly phase: "expire" | "reap" | "settle" | "reconcile" | "orphans" | "history";
   readonly items: readonly Item[];
   /** Why the phase as a whole could not run, or not to its end; null when it could. */
   readonly failure: string | null;

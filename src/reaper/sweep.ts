@@ -7,6 +7,7 @@
  *   settle     rows of a create or a destroy under way: followed to its end
  *   reconcile  every quarter of an hour the inventory against the rows, and the rows against it
  *   orphans    firewalls, networks and keys that nobody uses any more: deleted; once an hour the catalogue
+ *   history    what has ended is added to the ledger; hourly what is old is forgotten
  */
 import { invalidInput } from "../driver/driver.ts";
 import { StoreError } from "../store/db.ts";

@@ -15,11 +15,14 @@ export interface Gone {
 
 /**
  * Leaves an event of each machine that had no row, or whose row had ended before: nothing else would tell of its end. What it was
- * is told by its labels. One statement, and none where there is nothing to tell.
+ * is told by its labels. Where its row had ended before, it is charged until now. Two statements at most, and none where there is
+ * nothing to tell.
  */
 export async function tellUnrecorded({ store, now }: PhaseContext, gone: readonly Gone[]): Promise<void> {
   const unrecorded = gone.filter(({ row }) => row === null || !isLive(row));
   await store.events.tellDestroyed(unrecorded.map(toEvent), now());
+  const ended = unrecorded.flatMap(({ row, machine }) => (row === null ? [] : [{ uid: row.uid, machine }]));
+  await store.endings.endLater(ended, now());
 }
 
 function toEvent({ machine, reason }: Gone): Unrecorded {

@@ -15,6 +15,8 @@ const lockRow = z.object({
   catalogue_asked_at: z.int(),
   settled_at: z.int(),
   inventoried_at: z.int(),
+  booked_at: z.int(),
+  forgotten_at: z.int(),
   first_sweep_at: z.int().nullable(),
   // What cannot be read costs a pass that begins anew, and not the sweep.
   reconcile: jsonText(z.unknown()),
@@ -58,6 +60,10 @@ export interface SweepMemory {
   settledAt: number;
   /** When an inventory pass last got on. */
   inventoriedAt: number;
+  /** When all that had ended was last in the ledger. */
+  bookedAt: number;
+  /** When all that was old was last forgotten. */
+  forgottenAt: number;
   /** When this database's first sweep ran. */
   readonly firstSweepAt: number;
   reconcile: ReconcileMemory;
@@ -123,6 +129,8 @@ const memoryOf = (row: z.infer<typeof lockRow>): SweepMemory => ({
   catalogueAskedAt: row.catalogue_asked_at,
   settledAt: row.settled_at,
   inventoriedAt: row.inventoried_at,
+  bookedAt: row.booked_at,
+  forgottenAt: row.forgotten_at,
   firstSweepAt: row.first_sweep_at ?? NEVER,
   reconcile: reconcile.safeParse(row.reconcile).data ?? freshMemory(),
 });
@@ -168,6 +176,8 @@ export function createLockStore(db: Db) {
             catalogueAskedAt: 0,
             settledAt: 0,
             inventoriedAt: 0,
+            bookedAt: 0,
+            forgottenAt: 0,
             firstSweepAt: NEVER,
             reconcile: freshMemory(),
           };
@@ -189,7 +199,8 @@ export function createLockStore(db: Db) {
             head: `UPDATE locks SET holder = NULL, held_until = 0, last_error = ?3,
               last_good_cron_at = CASE WHEN ?4 THEN ?2 ELSE last_good_cron_at END,
               last_report_at = CASE WHEN ?5 THEN ?2 ELSE last_report_at END, resources_listed_at = ?6, reconcile = ?7,
-              catalogue_asked_at = ?8, settled_at = ?9, inventoried_at = ?10`,
+              catalogue_asked_at = ?8, settled_at = ?9, inventoried_at = ?10, booked_at = ?11,
+              forgotten_at = ?12`,
             where: HELD,
           },
           fence,
@@ -202,6 +213,8 @@ export function createLockStore(db: Db) {
           memory.catalogueAskedAt,
           memory.settledAt,
           memory.inventoriedAt,
+          memory.bookedAt,
+          memory.forgottenAt,
         ),
       );
     },

@@ -1,11 +1,12 @@
 import * as z from "zod";
 import type { Attachments, Machine, MachineRow } from "../machine/machine.ts";
+import { ratesOf } from "../machine/money.ts";
 import type { RowReason } from "../machine/reason.ts";
 import { ENDED_FOR_ABSENCE, LIVE_MACHINE } from "./conditions.ts";
 import { sql, type Statement } from "./db.ts";
 import { eventsMeant, eventsOfEndings } from "./events.ts";
 import { whereOf, type MeantMachines } from "./machine-filter.ts";
-import { machineRow } from "./machine-row.ts";
+import { machineRow, RATE_COLUMNS, rateColumns } from "./machine-row.ts";
 import { parseFirst, parseRows } from "./rows.ts";
 import { change, query, type Change } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -168,6 +169,33 @@ export function createMachineEndings(db: Db) {
     },
 
     /**
+     * Machines that were there although their rows had ended, and are proven gone by now: they are charged until then. Guarded by that end, and
+     * by the row not being another machine's.
+     */
+    async endLater(ended: readonly { uid: string; machine: Machine }[], now: number): Promise<void> {
+      if (ended.length === 0) return;
+      const machines = ended.map(({ uid, machine: { providerId, createdAt, ...prices } }) => ({
+        uid,
+        provider_id: providerId,
+        created_at: createdAt,
+        ...rateColumns(ratesOf(prices)),
+      }));
+      const learnt = ["provider_id", "created_at", ...RATE_COLUMNS];
+      const columns = learnt.map((column) => `${column} = coalesce(${column}, gone.value ->> '${column}')`);
+      await db.write(
+        change(
+          {
+            head: `UPDATE machines SET destroyed_at = ?2, booked_at = NULL, ${columns.join(", ")} FROM json_each(?1) AS gone`,
+            where: `uid = gone.value ->> 'uid' AND destroyed_at < ?2
+              AND coalesce(provider_id, gone.value ->> 'provider_id') = gone.value ->> 'provider_id'`,
+          },
+          JSON.stringify(machines),
+          now,
+        ),
+      );
+    },
+
+    /**
      * A tombstone whose machine turned out to exist, and could not be destroyed at once: the sweep shall. Nothing changes
      * where another row holds the name by now.
      */
@@ -176,7 +204,7 @@ export function createMachineEndings(db: Db) {
         change(
           {
             head: `UPDATE OR IGNORE machines SET phase = 'destroying', status = 'deleting', provider_id = ?2,
-              created_at = coalesce(created_at, ?4), destroyed_at = NULL, expires_at = min(expires_at, ?3), next_try_at = ?3`,
+              created_at = coalesce(created_at, ?4), destroyed_at = NULL, booked_at = NULL, expires_at = min(expires_at, ?3), next_try_at = ?3`,
             where: "uid = ?1 AND phase IN ('failed', 'destroyed', 'destroying')",
           },
           uid,

@@ -33,13 +33,18 @@ export interface OrphanMachine extends Pick<
 const GIVEN_UP = `EXISTS (SELECT 1 FROM tombstones WHERE tombstones.owner = found.value ->> 'owner'
   AND tombstones.name = found.value ->> 'name' AND until > ?2)`;
 
+/** Hours of a machine that are counted with another row which it had before, and which has ended. Both are SQL. */
+const countedBefore = (providerId: string, uid: string): string => `coalesce(
+  (SELECT max(max(1, (before.destroyed_at - coalesce(before.created_at, before.requested_at) + 3599999) / 3600000))
+    FROM machines AS before WHERE before.provider_id = ${providerId} AND before.destroyed_at IS NOT NULL AND before.uid <> ${uid}), 0)`;
+
 /** How machines that were found without a row come to have one. */
 export function createMachineOrphans(db: Db) {
   return {
     /**
      * Opens rows again that were closed only because nobody saw their machine: those that `labelUid` names, under the lease that the
-     * labels tell. Guarded by just that end, by nobody else having the name, and by its owner not having forbidden it since. Answers
-     * the uids that live again.
+     * labels tell. Guarded by just that end, by nobody else having the name, and by its owner not having forbidden it since. Their machines
+     * were there all along: what is booked of them stays, and the rest is to be. Answers the uids that live again.
      */
     async reviveRows(found: readonly OrphanMachine[], now: number): Promise<ReadonlySet<string>> {
       if (found.length === 0) return new Set();
@@ -51,7 +56,10 @@ export function createMachineOrphans(db: Db) {
           // Two of them may have had one name: the other one gets a row of its own.
           head: `UPDATE OR IGNORE machines SET phase = 'active', reason = NULL, destroyed_at = NULL, delete_accepted_at = NULL, attempts = 0,
               next_try_at = NULL, last_error = NULL, missing_since = NULL, mismatched_since = NULL, attachments = NULL,
-              observed_at = ?2, looked_at = ?2, ${REVIVED.map((column) => `${column} = found.value ->> '${column}'`).join(", ")}
+              observed_at = ?2, looked_at = ?2, booked_at = NULL,
+              booked_hours = iif(booked_at IS NULL, booked_hours,
+                max(booked_hours, ${countedBefore("found.value ->> 'provider_id'", "machines.uid")})),
+              ${REVIVED.map((column) => `${column} = found.value ->> '${column}'`).join(", ")}
             FROM json_each(?1) AS found`,
           where,
           tail: "RETURNING uid",
@@ -76,15 +84,16 @@ export function createMachineOrphans(db: Db) {
 
     /**
      * Gives rows to machines that were found without one. A name that another live machine has by now gives way to the uid. Nothing
-     * changes where a uid has a row already. Answers the uids that were given one.
+     * changes where a uid has a row already. Hours that another row of the machine counts are not counted again. Answers the uids that were given one.
      */
     async adoptOrphans(found: readonly OrphanMachine[], now: number): Promise<ReadonlySet<string>> {
       if (found.length === 0) return new Set();
       const columns = JSON.stringify(found.map(columnsOf));
       const inserted = change(
         {
-          head: `INSERT INTO machines (${COLUMNS.join(", ")}, spec_sha256, observed_at, name, phase, destroy_requested_at, expires_at)
+          head: `INSERT INTO machines (${COLUMNS.join(", ")}, spec_sha256, observed_at, booked_hours, name, phase, destroy_requested_at, expires_at)
             SELECT ${COLUMNS.map((column) => `found.value ->> '${column}'`).join(", ")}, '', ?2,
+              ${countedBefore("found.value ->> 'provider_id'", "found.value ->> 'uid'")},
               CASE WHEN EXISTS (SELECT 1 FROM machines AS other WHERE other.owner = found.value ->> 'owner'
                 AND other.name = found.value ->> 'name' AND other.${LIVE_MACHINE})
               THEN found.value ->> 'uid' ELSE found.value ->> 'name' END,

@@ -63,6 +63,7 @@ describe("the built Worker in workerd, with D1 and the simulator on real sockets
         { phase: "settle" },
         { phase: "reconcile" },
         { phase: "orphans" },
+        { phase: "history" },
       ],
     });
     expect(controlsOf(stack).state().servers).toEqual([]);

@@ -351,6 +351,7 @@ describe("when D1 refuses", () => {
       { phase: "settle", failure: "the database does not answer" },
       { phase: "reconcile" },
       { phase: "orphans", failure: "the database does not answer" },
+      { phase: "history" },
     ]);
   });
 });

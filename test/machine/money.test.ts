@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  chargesByDay,
   chargesByMonth,
   costMicroEur,
   hourMicroEur,
@@ -127,6 +128,73 @@ describe("a calendar month", () => {
     const begin = Date.UTC(2026, 11, 1);
     expect(chargesByMonth(begin, begin + 700 * HOUR, capless)).toEqual([
       { month: "2026-12", serverMicroEur: 7_330_400, ipv4MicroEur: 666_400 },
+    ]);
+  });
+});
+
+describe("a day", () => {
+  const EVE = Date.UTC(2026, 10, 30, 22, 30);
+  const microEur = (charges: readonly { serverMicroEur: number | null; ipv4MicroEur: number | null }[]): number =>
+    charges.reduce((total, one) => total + (one.serverMicroEur ?? NaN) + (one.ipv4MicroEur ?? NaN), 0);
+
+  it("is charged the hours that begin in it", () => {
+    expect(chargesByDay(EVE, EVE + 3 * HOUR + SECOND, FSN1)).toEqual([
+      { day: "2026-11-30", hours: 2, serverMicroEur: 20_944, ipv4MicroEur: 1904 },
+      { day: "2026-12-01", hours: 2, serverMicroEur: 20_944, ipv4MicroEur: 1904 },
+    ]);
+  });
+
+  it("at a month's end that was full is charged what is left of the month's price, and then nothing", () => {
+    const begin = Date.UTC(2026, 11, 1);
+    // 623 hours of the type are below its month's price and 624 above; of the address 625 hours are just the price.
+    const days = chargesByDay(begin, begin + 28 * 24 * HOUR, FSN1);
+    expect(days.slice(-3)).toEqual([
+      { day: "2026-12-26", hours: 24, serverMicroEur: 249_900, ipv4MicroEur: 22_848 },
+      { day: "2026-12-27", hours: 24, serverMicroEur: 0, ipv4MicroEur: 952 },
+      { day: "2026-12-28", hours: 24, serverMicroEur: 0, ipv4MicroEur: 0 },
+    ]);
+    expect(microEur(days)).toBe(6_533_100 + 595_000);
+  });
+
+  it("leaves out the hours that are booked, also where they are more than there are", () => {
+    expect(chargesByDay(EVE, EVE + 4 * HOUR, FSN1, 3)).toEqual([
+      { day: "2026-12-01", hours: 1, serverMicroEur: 10_472, ipv4MicroEur: 952 },
+    ]);
+    expect(chargesByDay(EVE, EVE + 4 * HOUR, FSN1, 4)).toEqual([]);
+    expect(chargesByDay(EVE, EVE + 4 * HOUR, FSN1, 9)).toEqual([]);
+  });
+
+  it("adds up to its month and to the machine's cost, wherever the life is cut into booked and unbooked hours", () => {
+    const lives = fc.record({
+      later: fc.nat(60 * DAY),
+      lived: fc.nat(90 * DAY),
+      cuts: fc.array(fc.nat(90 * 24), { maxLength: 4 }),
+      hasIpv4: fc.boolean(),
+    });
+    expect(
+      counterexample(lives, ({ later, lived, cuts, hasIpv4 }) => {
+        const [createdAt, until] = [CREATED + later, CREATED + later + lived];
+        const priced = { ...FSN1, hasIpv4 };
+        const hours = startedHours(createdAt, until);
+        const ends = [...cuts.filter((cut) => cut > 0 && cut < hours), hours].toSorted((a, b) => a - b);
+        const parts = ends.flatMap((end, index) =>
+          chargesByDay(createdAt, createdAt + end * HOUR, priced, ends[index - 1] ?? 0),
+        );
+        const months = chargesByMonth(createdAt, until, priced);
+        return (
+          parts.reduce((total, part) => total + part.hours, 0) === hours &&
+          microEur(parts) === cost(lived, priced, createdAt) &&
+          months.every(
+            (month) => microEur(parts.filter(({ day }) => day.startsWith(month.month))) === microEur([month]),
+          )
+        );
+      }),
+    ).toBeNull();
+  });
+
+  it("of an unknown price is unknown, part by part", () => {
+    expect(chargesByDay(EVE, EVE + HOUR, { ...FSN1, priceMicroEur: null })).toEqual([
+      { day: "2026-11-30", hours: 1, serverMicroEur: null, ipv4MicroEur: 952 },
     ]);
   });
 });

@@ -27,7 +27,18 @@ export const lostRow = (name: string, uid: string, more: Record<string, string> 
   },
 });
 
-const LOST = ["machines", "events", "sweeps", "settings", "tokens", "resources", "resource_uses", "reap_failures"];
+const LOST = [
+  "machines",
+  "charges",
+  "charged_months",
+  "events",
+  "sweeps",
+  "settings",
+  "tokens",
+  "resources",
+  "resource_uses",
+  "reap_failures",
+];
 
 /** The loss of all that D1 holds. */
 export async function loseD1(mayfly: Mayfly): Promise<void> {

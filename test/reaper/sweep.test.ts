@@ -30,6 +30,7 @@ describe("a sweep", () => {
       { phase: "settle", failure: null },
       { phase: "reconcile" },
       { phase: "orphans", failure: "the database does not answer" },
+      { phase: "history" },
     ]);
     expect(servers(mayfly).map(({ name }) => name)).not.toContain("forgotten");
   });
@@ -40,7 +41,7 @@ describe("a sweep", () => {
     mayfly.simulator.addServer({ name: "forgotten", labels: OURS, created: ago(25 * HOUR) });
     mayfly.simulator.addServer({ name: "young", labels: OURS, created: ago(23 * HOUR) });
     const report = await mayfly.tick();
-    expect(report?.phases.map(({ failure }) => failure)).toEqual(Array(5).fill("the database does not answer"));
+    expect(report?.phases.map(({ failure }) => failure)).toEqual(Array(6).fill("the database does not answer"));
     expect(servers(mayfly).map(({ name }) => name)).toEqual(["young"]);
   });
 
@@ -90,7 +91,7 @@ describe("a sweep", () => {
     mayfly.configure({ DB: refusing(mayfly.bindings.DB, /INTO sweeps/) });
     mayfly.advance(2 * MINUTE);
     const report = await mayfly.tick();
-    expect(report).toMatchObject({ id: null, phases: [{ items: [{ reason: "expired" }] }, {}, {}, {}, {}] });
+    expect(report).toMatchObject({ id: null, phases: [{ items: [{ reason: "expired" }] }, {}, {}, {}, {}, {}] });
     expect(report?.phases.map(({ failure }) => failure)).toContain("the database does not answer");
     expect(await mayfly.tick()).not.toBeNull();
   });
@@ -137,8 +138,9 @@ describe("a sweep", () => {
     for (let minute = 1; minute <= 59; minute++) {
       mayfly.advance(MINUTE);
       const report = await mayfly.tick();
-      // Every quarter of an hour an inventory pass reads the empty inventory besides, and the next tick comes to the rows.
-      const [more, side] = minute % 15 === 0 ? [1, 1] : [0, minute % 15 === 1 && minute > 15 ? 1 : 0];
+      // Every quarter of an hour an inventory pass reads the empty inventory besides, and the next tick comes to the rows; and it is
+      // looked for machines whose end is not in the ledger.
+      const [more, side] = minute % 15 === 0 ? [1, 2] : [0, minute % 15 === 1 && minute > 15 ? 1 : 0];
       expect(report).toMatchObject({ id: null, fetches: 1 + more, statements: 4 + side });
     }
     mayfly.advance(MINUTE);
@@ -164,6 +166,7 @@ describe("a sweep", () => {
         { phase: "settle" },
         { phase: "reconcile" },
         { phase: "orphans" },
+        { phase: "history" },
       ],
     };
     expect(dry.body).toMatchObject({ sweep: { id: null, dry_run: true, ...destroyed } });

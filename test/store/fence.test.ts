@@ -40,6 +40,8 @@ const TOKEN = {
   createdAt: NOW,
   expiresAt: END,
 };
+const CHARGE = { day: "2026-11-30", hours: 1, microEur: 8, estimatedMicroEur: 0 };
+const OLD = { before: LATER, now: LATER + 24 * HOUR, limit: 9 };
 const SWEEP = {
   id: FENCE,
   startedBy: "cron",
@@ -152,6 +154,10 @@ const CALLS: Calls = {
       endings.claimDestroy([{ uid: "active", reason: "expired", expiresAt: END }], NOW),
     ),
     markAccepted: writes(({ endings }) => endings.markAccepted([{ uid: "destroying", providerId: "3" }], NOW)),
+    endLater: writes(
+      ({ endings }) => endings.endLater([{ uid: "ended", machine: machineOf() }], LATER),
+      () => putMachine({ uid: "ended", phase: "destroyed", status: "destroyed", destroyedAt: END }),
+    ),
     reopen: writes(({ endings }) => endings.reopen("failed", machineOf({ providerId: "4" }), NOW)),
   },
   inventory: {
@@ -165,6 +171,56 @@ const CALLS: Calls = {
     forgetMissing: writes(({ inventory }) => inventory.forgetMissing(NOW)),
     adoptCredential: writes(({ inventory }) => inventory.adoptCredential(["fingerprint"], "other")),
     adoptCredentialForAll: writes(({ inventory }) => inventory.adoptCredentialForAll("other", NOW)),
+  },
+  ledger: {
+    toBook: reads(({ ledger }) => ledger.toBook(9)),
+    ofMonth: reads(({ ledger }) =>
+      ledger.ofMonth({ month: "2026-11", ends: LATER, account: "tok.ci", owner: null, part: "day" }, 9),
+    ),
+    book: writes(
+      ({ ledger }) =>
+        ledger.book([{ uid: "ended", destroyedAt: END, bookedHours: 0, hours: 1, charges: [CHARGE] }], NOW),
+      () => putMachine({ uid: "ended", phase: "destroyed", status: "destroyed", destroyedAt: END }),
+    ),
+  },
+  history: {
+    machines: writes(
+      ({ history }) => history.machines(OLD),
+      async () => {
+        await putMachine({ uid: "ended", phase: "destroyed", status: "destroyed", destroyedAt: NOW });
+        await env.DB.exec("UPDATE machines SET booked_at = 1 WHERE uid = 'ended'");
+      },
+    ),
+    events: writes(
+      ({ history }) => history.events(OLD),
+      () => put("events", { at: NOW, event: "token_minted" }),
+    ),
+    sweeps: writes(
+      ({ history }) => history.sweeps(OLD),
+      () => put("sweeps", SWEEP),
+    ),
+    resources: writes(
+      ({ history }) => history.resources(OLD),
+      () => putResource({ uid: "ended", phase: "deleted", deletedAt: NOW }),
+    ),
+    tombstones: writes(
+      ({ history }) => history.tombstones(OLD),
+      () => put("tombstones", { owner: "tok.ci", name: "box", until: NOW }),
+    ),
+    tokens: writes(({ history }) => history.tokens(OLD)),
+    days: writes(
+      ({ history }) => history.days({ ...OLD, before: OLD.before + 2 * 24 * HOUR }),
+      () =>
+        put("charges", {
+          period: "2026-11-30",
+          account: "a",
+          owner: "o",
+          serverType: "t",
+          hours: 1,
+          microEur: 1,
+          estimatedMicroEur: 0,
+        }),
+    ),
   },
   reapFailures: {
     of: reads(({ reapFailures }) => reapFailures.of(["1"])),

@@ -21,3 +21,32 @@ export function listedOwner(c: Context<AppEnv>, asked: string | undefined): stri
   const { owner, seesAll } = actor(c, asked);
   return seesAll ? null : owner;
 }
+
+/** Whose sums are asked for, null = everybody's; and where they are told owner by owner, the one that may be shown. */
+interface Counted {
+  readonly account: string | null;
+  readonly owner: string | null;
+  readonly shown: string | null;
+}
+
+/**
+ * An admin sees all sums, and narrows them by account or owner. Another caller sees those of its account, against which its limits are
+ * held, or its own; never those of another owner of the account.
+ */
+export function countedOf(
+  c: Context<AppEnv>,
+  asked: { account?: string | undefined; owner?: string | undefined },
+): Counted {
+  const caller = c.get("principal");
+  const { account = null, owner = null } = asked;
+  if (caller.seesAll) return { account, owner, shown: null };
+  actor(c, asked.owner);
+  if (account !== null && account !== caller.account)
+    throw new HttpProblem("forbidden", {
+      detail: `This caller's account is ${caller.account}.`,
+      field: "account",
+      rule: "must be left out, or be the caller's own: only an admin sees others",
+      next: "Leave `account` out.",
+    });
+  return { account: owner === null ? caller.account : account, owner, shown: caller.owner };
+}
