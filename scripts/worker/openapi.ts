@@ -1,11 +1,11 @@
-// `npm run openapi`: writes src/http/openapi.json, which the Worker serves, from the definitions by which it checks requests.
+// `npm run openapi`: writes public/openapi.json, which is served beside the Worker, from the definitions by which it checks requests.
 // With `--check` it writes nothing and fails where the file says something else.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { createApp } from "../../src/http/app.ts";
 
-const FILE = join(import.meta.dirname, "../../src/http/openapi.json");
+const FILE = join(import.meta.dirname, "../../public/openapi.json");
 
 function documentOf(): unknown {
   const unused = (): never => {
@@ -40,6 +40,6 @@ function linesOf(value: unknown, levels: number): string {
 const text = `${linesOf(documentOf(), 3)}\n`;
 if (!process.argv.includes("--check")) writeFileSync(FILE, text);
 else if (readFileSync(FILE, "utf8") !== text) {
-  console.error("src/http/openapi.json is not what the routes say: npm run openapi");
+  console.error("public/openapi.json is not what the routes say: npm run openapi");
   process.exitCode = 1;
 }

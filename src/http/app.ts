@@ -22,7 +22,6 @@ import type { AppEnv, Host } from "./edge/app-env.ts";
 import { toProblem, untold } from "./edge/errors.ts";
 import { HttpProblem, problemResponse } from "./edge/problem.ts";
 import { Api } from "./edge/route.ts";
-import document from "./openapi.json" with { type: "json" };
 import { resourceRoutes } from "./resources/routes.ts";
 import { sweepRoutes } from "./sweeps.ts";
 import { tearDownRoute } from "./tear-down.ts";
@@ -36,7 +35,6 @@ export function createApp(host: Host): Api {
 
   app.use(identifyRequest(host), protectAnswer, brakeAddress(host));
   healthRoute(app, host);
-  app.get("/openapi.json", (c) => c.json(document));
 
   app.use("/v1/*", openScope(host), authenticate, paceAccount(host));
   app.on(["PUT", "POST"], "/v1/*", limitBody, readJson);

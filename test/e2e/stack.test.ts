@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import description from "../../public/openapi.json" with { type: "json" };
 import { startStack, type Stack } from "../../scripts/stack.ts";
 import { refuseForbidden, watchRequest } from "../driven-simulator.ts";
 
@@ -51,6 +52,12 @@ describe("the built Worker in workerd, with D1 and the simulator on real sockets
       body: { machine: { status: "destroyed" } },
     });
     expect(controlsOf(stack).state().servers).toEqual([]);
+  });
+
+  it("serves the description of its calls beside the Worker", async () => {
+    const { status, headers, body } = await call(stack, "GET", "/openapi.json");
+    expect([status, headers.get("Content-Type")]).toEqual([200, "application/json"]);
+    expect(body).toEqual(description);
   });
 
   it("runs the cron handler at any time that a tick names", async () => {
