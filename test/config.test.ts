@@ -198,7 +198,7 @@ describe("a setting that a later version reads", () => {
   it.each(
     (
       "MAX_EUR_PER_MONTH KEEP_HISTORY CURRENCY PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN " +
-      "HEARTBEAT_URL HOOKS ENDPOINTS RUNNERS"
+      "HEARTBEAT_URL ENDPOINTS RUNNERS"
     ).split(" "),
   )("is refused by name, and not ignored: %s", (key) => {
     for (const value of ["1", " ", { [CANARY]: 1 }, 7]) {
