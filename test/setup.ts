@@ -20,6 +20,8 @@ const TABLES = [
   "resources",
   "resource_uses",
   "locks",
+  "deliveries",
+  "hook_ranks",
 ];
 
 beforeEach(async () => {

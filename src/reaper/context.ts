@@ -14,6 +14,7 @@ export interface SweepContext extends Omit<Context, "store"> {
   readonly wallNow: () => number;
   readonly meter: Meter;
   readonly plan: Plan;
+  readonly extraPhases: readonly ExtraPhase[];
   /** Whether `now` may be far ahead of `wallNow`, as where a simulator stands in for the provider. */
   readonly mayPlayTime: boolean;
 }
@@ -29,6 +30,18 @@ export interface PhaseContext extends Context {
   readonly memory: SweepMemory;
   /** What the phase has done so far: told even where it fails later. */
   readonly items: Item[];
+  /** Opens a store that writes under this sweep's lock, as its phase's store does, on somebody else's word. */
+  readonly openStoreAs: (mode: Pick<StoreMode, "signature" | "delivery">) => Store;
+}
+
+/**
+ * A phase that this folder does not know: it runs behind all others, with what they leave. A dry run leaves it out, and so does a
+ * report where it had nothing to do.
+ */
+export interface ExtraPhase {
+  readonly name: "hooks";
+  /** Answers why it could not run to its end; null where it could. */
+  readonly run: (context: PhaseContext) => Promise<string | null>;
 }
 
 /** Whether a refusal stays until a person acts at the provider (I1). */

@@ -22,6 +22,7 @@ const LEFT_BY = {
   settle: { fetches: 2, statements: 1, ownMs: 0 },
   reconcile: { fetches: 2, statements: 5, ownMs: 0 },
   orphans: { fetches: 0, statements: 0, ownMs: 0 },
+  hooks: { fetches: 0, statements: 0, ownMs: 0 },
 };
 /** After so long a sweep begins nothing more, save what a phase has time of its own for: one call may hang for half a minute. */
 const SWEEP_MS = 45_000;
@@ -68,7 +69,13 @@ export async function runPhases(
   const settled = await isolated("settle", phase("settle"), settle);
   const reconciled = await isolated("reconcile", phase("reconcile"), reconcile);
   const orphans = await isolated("orphans", phase("orphans"), (opened) => endAndLook(opened, ended));
-  return reportOf(context, order, startedAt, [expired, reaped, settled, reconciled, orphans]);
+  const reports = [expired, reaped, settled, reconciled, orphans];
+  if (!order.dryRun)
+    for (const { name, run } of context.extraPhases) {
+      const report = await isolated(name, phase(name), run);
+      if (report.items.length > 0 || report.failure !== null) reports.push(report);
+    }
+  return reportOf(context, order, startedAt, reports);
 }
 
 /** The time of a phase that begins now. */

@@ -7,10 +7,12 @@
  *   settle     rows of a create or a destroy under way: followed to its end
  *   reconcile  every quarter of an hour the inventory against the rows, and the rows against it
  *   orphans    firewalls, networks and keys that nobody uses any more: deleted; once an hour the catalogue
+ *
+ * Behind them come the phases that whoever starts the sweep adds.
  */
 import { invalidInput } from "../driver/driver.ts";
 import { StoreError } from "../store/db.ts";
-import type { SweepContext } from "./context.ts";
+import type { PhaseContext, SweepContext } from "./context.ts";
 import { dryRunProvider } from "./dry-run.ts";
 import { orRefusal, runBlind, runPhases } from "./phases.ts";
 import { hasNews, reportJson, reportOutcome, type SweepOrder, type SweepReport } from "./report.ts";
@@ -34,7 +36,14 @@ export async function sweep(context: SweepContext, order: SweepOrder): Promise<S
     const memory = await orRefusal(store.lock.recall());
     const pretended = { ...context, ...dryRunProvider(context, meter) };
     if (memory instanceof StoreError) return runBlind(pretended, order, startedAt, memory);
-    return runPhases(context, order, startedAt, { ...pretended, store, memory, holdLock: async () => true });
+    const openStoreAs: PhaseContext["openStoreAs"] = (mode) => openStore({ ...mode, readOnly: true });
+    return runPhases(context, order, startedAt, {
+      ...pretended,
+      store,
+      memory,
+      openStoreAs,
+      holdLock: async () => true,
+    });
   }
 
   const { lock: locks, sweeps } = openStore();
@@ -47,6 +56,7 @@ export async function sweep(context: SweepContext, order: SweepOrder): Promise<S
     ...context,
     store: openStore({ fence, signature: { word: { by: "sweep", id: fence }, requestId: null } }),
     memory,
+    openStoreAs: (mode) => openStore({ ...mode, fence }),
     holdLock,
   });
 

@@ -32,6 +32,23 @@ const TOKEN = {
   createdAt: NOW,
   expiresAt: END,
 };
+const DELIVERY = {
+  uid: "00000000-0000-4000-8000-00000000000d",
+  hook: "preview",
+  delivery: "d",
+  rule: 0,
+  source: "1",
+  owner: "hook.preview.1",
+  name: "pr-1",
+  act: "create",
+  rank: NOW,
+  ttl: null,
+  labels: {},
+  receivedAt: NOW,
+} as const;
+/** One that somebody has claimed until END. */
+const seedDelivery = async (): Promise<void> =>
+  void (await countedStore().store.deliveries.takeOn([DELIVERY], { now: NOW, until: END, tooOld: 0 }));
 const SWEEP = {
   id: FENCE,
   startedBy: "cron",
@@ -97,6 +114,29 @@ const CALLS: Calls = {
     observe: writes(({ machines }) => machines.observe([{ uid: "requested", machine: machineOf() }], NOW)),
     rename: writes(({ machines }) => machines.rename("active", "other")),
     list: reads(({ machines }) => machines.list({ owner: null, statuses: [], labels: [], page: 1, perPage: 9 })),
+  },
+  deliveries: {
+    takeOn: writes(({ deliveries }) => deliveries.takeOn([DELIVERY], { now: NOW, until: LATER, tooOld: NOW - END })),
+    due: reads(({ deliveries }) => deliveries.due(LATER, 9)),
+    claim: writes(({ deliveries }) => deliveries.claim(DELIVERY.uid, LATER, LATER + 1), seedDelivery),
+    finish: writes(
+      ({ deliveries }) =>
+        deliveries.finish(DELIVERY.uid, { state: "done", machineUid: null, reason: null, detail: null }, NOW),
+      seedDelivery,
+    ),
+    postpone: writes(
+      ({ deliveries }) =>
+        deliveries.postpone({ uid: DELIVERY.uid, nextTryAt: END }, LATER, { reason: "capacity", detail: null }),
+      seedDelivery,
+    ),
+    forget: writes(
+      ({ deliveries }) => deliveries.forget(LATER, NOW),
+      async () => {
+        await seedDelivery();
+        await env.DB.prepare("UPDATE deliveries SET state = 'done'").run();
+      },
+    ),
+    list: reads(({ deliveries }) => deliveries.list(null, null, 1, 9)),
   },
   limits: {
     count: reads(({ limits }) => limits.count("tok.ci")),
