@@ -1,6 +1,7 @@
 import { failureOf, type ExtraPhase, type PhaseContext } from "../reaper/context.ts";
 import type { Item } from "../reaper/report.ts";
 import { KEEP_DELIVERIES_MS, type DeliveryRow } from "../machine/delivery.ts";
+import { Misconfigured } from "../machine/misconfigured.ts";
 import { StoreError } from "../store/db.ts";
 import { carryOut, CLAIM_MS, type Carried, type Carrying } from "./carry-out.ts";
 
@@ -26,7 +27,8 @@ export const hooksPhase = (open: (context: PhaseContext) => Carrying): ExtraPhas
     if (now() % HOUR_MS < MINUTE_MS) await store.deliveries.forget(now() - KEEP_DELIVERIES_MS, now());
     const rows = await store.deliveries.due(now(), MOST);
     if (rows.length === 0) return null;
-    const work = open(context);
+    const work = opened(context, open);
+    if (work === null) return null;
     for (const row of rows) {
       const stop = await pace.stop(COST);
       items.push(stop === null ? await tryOne(work, row) : itemOf(row, "remaining", stop));
@@ -34,6 +36,26 @@ export const hooksPhase = (open: (context: PhaseContext) => Carrying): ExtraPhas
     return null;
   },
 });
+
+/** A configuration that cannot be read is no failure of the sweep, which needs none of it: it is told, and what is due waits. */
+function opened(context: PhaseContext, open: (context: PhaseContext) => Carrying): Carrying | null {
+  try {
+    return open(context);
+  } catch (error) {
+    if (!(error instanceof Misconfigured)) throw error;
+    const { detail } = failureOf(error);
+    context.items.push({
+      uid: null,
+      owner: null,
+      name: null,
+      providerId: null,
+      outcome: "error",
+      reason: "internal",
+      detail,
+    });
+    return null;
+  }
+}
 
 /** One that fails leaves the others theirs; a database that does not answer is nothing to go on with. */
 async function tryOne(work: Carrying, row: DeliveryRow): Promise<Item> {
