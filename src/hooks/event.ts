@@ -46,8 +46,11 @@ export function readEvent(
   };
 }
 
-const idAt = (payload: unknown, ...path: string[]): string | null =>
-  textsAt(payload, path).find((id) => /^[1-9]\d{0,17}$/.test(id)) ?? null;
+/** An id is one value: a list of them is none. */
+function idAt(payload: unknown, ...path: string[]): string | null {
+  const [id = ""] = Array.isArray(valueAt(payload, path)) ? [] : textsAt(payload, path);
+  return /^[1-9]\d{0,17}$/.test(id) ? id : null;
+}
 
 function sourceOf(sender: Hook["sender"], payload: unknown): string | null {
   if (sender === "github") return idAt(payload, "repository", "id");
