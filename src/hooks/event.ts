@@ -32,8 +32,8 @@ export function readEvent(
   payload: unknown,
   { requestId, now }: { readonly requestId: string; readonly now: number },
 ): HookEvent {
-  // GitHub names the kind in a header alone, which it does not sign: whoever replays an event could call it something else. Rules
-  // therefore go by what stands in the payload, which other kinds do not have.
+  // GitHub names the kind in a header, which it does not sign. Whoever replays an event could call it another one's, and rules would still
+  // find nothing in it that they look for.
   const kind = sender === "github" ? headers.get("X-GitHub-Event") : (textsAt(payload, KIND[sender])[0] ?? null);
   const ids = DELIVERY[sender].map((name) => headers.get(name) ?? "");
   return {

@@ -187,6 +187,8 @@ describe("one that is not right is refused, and nothing is written or asked", ()
     }
     const form = { ...(await githubHeaders("payload=1")), "Content-Type": "application/x-www-form-urlencoded" };
     expect((await send(mayfly, "preview", "payload=1", form)).text).toContain("application/json");
+    const json = { ...(await githubHeaders("{}")), "Content-Type": "application/x-www-form-urlencoded" };
+    expect((await send(mayfly, "preview", "{}", json)).status).toBe(202);
     expect(await isUntouched(mayfly)).toBe(true);
   });
 
