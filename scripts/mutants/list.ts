@@ -1,5 +1,6 @@
 /** All deliberate bugs. */
 import { CALLING } from "./calling.ts";
+import { HOOKS } from "./hooks.ts";
 import { JUDGING } from "./judging.ts";
 import { LENDING } from "./lending.ts";
 import { LIMITS } from "./limits.ts";
@@ -7,4 +8,12 @@ import { MONEY } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
 import { SWEEPING } from "./sweeping.ts";
 
-export const MUTANTS: readonly Mutant[] = [...CALLING, ...JUDGING, ...LENDING, ...LIMITS, ...MONEY, ...SWEEPING];
+export const MUTANTS: readonly Mutant[] = [
+  ...CALLING,
+  ...HOOKS,
+  ...JUDGING,
+  ...LENDING,
+  ...LIMITS,
+  ...MONEY,
+  ...SWEEPING,
+];

@@ -98,6 +98,26 @@ describe("facts count by when they were so, whatever order they come in", () => 
     expect(await listed(mayfly, "?state=ignored")).toMatchObject([{ name: "pr-2", reason: "outranked" }]);
   });
 
+  it("an end that comes between a create's look and its row makes that come to nothing", async () => {
+    const mayfly = openHooks();
+    const state = { isClosed: false };
+    // Asked after the looks, right before the row is written.
+    const limit = async () => {
+      if (!state.isClosed) {
+        state.isClosed = true;
+        await fromGithub(mayfly, pullRequest("closed", NOW));
+      }
+      return { success: true };
+    };
+    mayfly.configure({ ACCOUNT_BRAKE: { limit } });
+    await fromGithub(mayfly, pullRequest("opened", NOW - 30 * SECOND));
+    expect(state.isClosed).toBe(true);
+    expect([names(mayfly), await live()]).toEqual([[], 0]);
+    await minutes(mayfly, 3);
+    expect([names(mayfly), await live()]).toEqual([[], 0]);
+    expect(await listed(mayfly, "?state=ignored")).toMatchObject([{ do: "create", reason: "outranked" }]);
+  });
+
   it("an end that comes while its create is being made at the provider ends that machine", async () => {
     const mayfly = openHooks();
     let closing: Promise<unknown> | null = null;
