@@ -1,7 +1,7 @@
 import { hookOwner } from "../auth/hook-caller.ts";
 import { OLDEST_RANK_MS } from "../machine/delivery.ts";
 import { valid, type Checked } from "../machine/validation.ts";
-import type { TakenOn } from "../store/deliveries.ts";
+import type { TakenOn } from "../store/delivery-intake.ts";
 import type { Store } from "../store/store.ts";
 import { CLAIM_MS } from "./carry-out.ts";
 import type { HookEvent } from "./event.ts";
