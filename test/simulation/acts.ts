@@ -4,7 +4,7 @@ import { sql } from "../../src/store/db.ts";
 import type { Books } from "./books.ts";
 import type { Callers } from "./callers.ts";
 import type { Database } from "./database.ts";
-import { factOf, ownerOf, PULL_REQUEST, sendEvent, type EventAct } from "./events.ts";
+import { checkEnded, factOf, ownerOf, PULL_REQUEST, sendEvent, type EventAct } from "./events.ts";
 import { LIVES, type Act } from "./history.ts";
 import type { Answer, Installation } from "./installation.ts";
 import type { Circumstances } from "./invocation.ts";
@@ -98,6 +98,7 @@ async function performEvent(scene: Scene, act: EventAct, circumstances: Circumst
   if (isEnd) books.asking.add(keyOf(whose));
   const answer = await sendEvent(scene, fact, circumstances);
   if (isEnd) {
+    if (answer?.status === 202) await checkEnded(scene, fact);
     await noteAsked(scene, whose);
     books.asking.delete(keyOf(whose));
   }

@@ -3,6 +3,7 @@ import { sign } from "@octokit/webhooks-methods";
 import fc from "fast-check";
 import * as z from "zod";
 import type { Configuration } from "../../src/deployment.ts";
+import { sql } from "../../src/store/db.ts";
 import type { Scene } from "./acts.ts";
 import type { Books } from "./books.ts";
 import type { Answer } from "./installation.ts";
@@ -114,6 +115,23 @@ export async function sendEvent(scene: Scene, fact: Fact, circumstances: Circums
   else if (before !== undefined && before.changes === changes && at <= before.at && did.length > 0)
     books.broken.push(`I1: ${action} of ${new Date(at).toISOString()} was taken on, which is not newer than the end`);
   return answer;
+}
+
+/** I1: once an end was taken on, nothing of the name lives on that no newer fact has made. */
+export async function checkEnded({ books, database }: Scene, { repository, at }: Fact): Promise<void> {
+  const isMadeAnew = toldIn(books).sent.some(
+    (fact) => fact.repository === repository && fact.action !== "closed" && fact.at > at,
+  );
+  // What a database has lost, it finds again by labels.
+  if (isMadeAnew || books.strikes.has("d1_changed")) return;
+  const live = await database.rows(
+    sql(
+      "SELECT uid FROM machines WHERE owner = ? AND name = ? AND phase IN ('requested', 'active')",
+      ownerOf(repository),
+      PULL_REQUEST,
+    ),
+  );
+  if (live.length > 0) books.broken.push(`I1: ${String(live[0]?.["uid"])} lives on after its pull request was closed`);
 }
 
 function toldIn(books: Books): Told {
