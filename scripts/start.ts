@@ -24,6 +24,8 @@ interface Checked {
 
 /** As for the Worker, an empty one counts as not set. */
 const given = (name: string): string | undefined => env[name] || undefined;
+/** The secrets of hooks, whose names only the configuration knows. */
+const HOOK_SECRETS = Object.keys(env).filter((name) => name.startsWith("HOOK_"));
 
 function port(name: string, fallback: number): number {
   const text = given(name) ?? String(fallback);
@@ -48,7 +50,9 @@ function settingsOf(vars: Vars, token: string | null): Vars {
   return {
     INSTALLATION: "local",
     ...Object.fromEntries(Object.entries(vars).filter(([name]) => !OWN.has(name))),
-    ...Object.fromEntries(GIVEN.flatMap((name) => (given(name) === undefined ? [] : [[name, given(name) ?? ""]]))),
+    ...Object.fromEntries(
+      [...GIVEN, ...HOOK_SECRETS].flatMap((name) => (given(name) === undefined ? [] : [[name, given(name) ?? ""]])),
+    ),
     ADMIN_TOKEN: given("ADMIN_TOKEN") ?? `admin-${randomBytes(24).toString("base64url")}`,
     HCLOUD_TOKEN: token ?? "simulated",
     ...(token === null
@@ -85,6 +89,8 @@ async function start(): Promise<void> {
   const cron = env["CRON"] === "off" ? null : setInterval(() => tick(stack), TICK_EVERY_MS);
   stopOnSignal(stack, cron);
   for (const note of tooLong(checked.deployment, checked.config)) console.log(note);
+  for (const { name, secret } of checked.deployment.hooks.values())
+    if (settings[secret] === undefined) console.log(`note: hooks.${name} is answered 503 until ${secret} is set`);
   greet(stack, checked, stateDir, cron !== null);
 }
 

@@ -127,9 +127,7 @@ const schema = z.object({
 export const SETTINGS = Object.keys(schema.shape);
 /** Names that a later version reads. Set here, such a one is no limit, no policy and no secret, and whoever set it must be told. */
 export const UNSUPPORTED_SETTINGS =
-  "PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN HEARTBEAT_URL HOOKS ENDPOINTS RUNNERS GITHUB_WEBHOOK_SECRET".split(
-    " ",
-  );
+  "PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN HEARTBEAT_URL ENDPOINTS RUNNERS GITHUB_WEBHOOK_SECRET".split(" ");
 
 const LOOPBACK = /^https?:\/\/(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(\/|$)/i;
 

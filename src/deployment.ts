@@ -1,6 +1,6 @@
 /**
- * What a deployer writes in `mayfly.config.ts`: who may do what (`policies`), from whom tokens are taken (`issuers`), and named
- * templates of machines (`profiles`). Read whole, at build and at start; an error names the entry and the key.
+ * What a deployer writes in `mayfly.config.ts`: who may do what (`policies`), from whom tokens are taken (`issuers`), named
+ * templates of machines (`profiles`), and whose signed events make them (`hooks`). Read whole, at build and at start; an error names the entry and the key.
  */
 import * as z from "zod";
 import {
@@ -33,6 +33,8 @@ import {
   refuseDropped,
   UNDEFINED,
 } from "./configuration-entries.ts";
+import { readHooks } from "./hook-entries.ts";
+import type { Hook, HookEntry } from "./hooks/hook.ts";
 import { validOf } from "./http/edge/problem.ts";
 import { orderOf, profileBody, type ProfileEntry } from "./http/machines/body.ts";
 import { checkProfile, type Profiles } from "./lifecycle/order.ts";
@@ -44,6 +46,7 @@ export interface Configuration {
   readonly policies?: readonly PolicyEntry[];
   readonly profiles?: Readonly<Record<string, ProfileEntry>>;
   readonly issuers?: readonly IssuerEntry[];
+  readonly hooks?: Readonly<Record<string, HookEntry>>;
 }
 
 /** Gives `mayfly.config.ts` its types; changes nothing. */
@@ -54,10 +57,11 @@ export interface Deployment {
   readonly policies: readonly Policy[];
   readonly profiles: Profiles;
   readonly issuers: readonly Issuer[];
+  readonly hooks: ReadonlyMap<string, Hook>;
 }
 
-const PARTS = ["policies", "profiles", "issuers"] as const;
-const LATER = new Set(["hooks", "endpoints", "runners"]);
+const PARTS = ["policies", "profiles", "issuers", "hooks"] as const;
+const LATER = new Set(["endpoints", "runners"]);
 
 /** The settings that stand for a part each, as JSON, where the provider runs on this machine. */
 export const PART_SETTINGS = PARTS.map((part) => part.toUpperCase());
@@ -72,7 +76,8 @@ export function readDeployment(given: unknown, mayBeLocal: boolean, policiesIn =
   const parts = partsOf(given);
   const issuers = readIssuers(parts.issuers, mayBeLocal);
   const profiles = readProfiles(parts.profiles);
-  return { issuers, profiles, policies: readPolicies(parts.policies, { issuers, profiles }, policiesIn) };
+  const policies = readPolicies(parts.policies, { issuers, profiles }, policiesIn);
+  return { issuers, profiles, policies, hooks: readHooks(parts.hooks, { policies, profiles }) };
 }
 
 /** The same before anything runs, where there is time to find out what takes a promise: that issuers are told apart. */
@@ -148,8 +153,8 @@ function partsOf(given: unknown) {
       throw new Misconfigured(key, `is no part of a configuration: ${PARTS.join(", ")}`);
     if (data[key] === undefined) throw new Misconfigured(key, UNDEFINED);
   }
-  const { policies = [], profiles = {}, issuers = [] } = data;
-  return { policies, profiles, issuers };
+  const { policies = [], profiles = {}, issuers = [], hooks = {} } = data;
+  return { policies, profiles, issuers, hooks };
 }
 
 function readIssuers(given: unknown, mayBeLocal: boolean): Issuer[] {

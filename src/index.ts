@@ -20,14 +20,15 @@ const runtime: Runtime = {
   log: consoleLog,
 };
 const openProvider = createProviders();
-const app = createApp(hostOf(runtime, openProvider, configuration));
+const host = hostOf(runtime, openProvider, configuration);
+const app = createApp(host);
 
 export default {
   fetch: (request, env, ctx) => app.fetch(request, env, ctx),
 
   async scheduled({ scheduledTime }, env) {
     const invocation = openInvocation(runtime, openProvider, env.DB);
-    const context = openSweep(invocation, readSweepConfig(env), scheduledTime);
+    const context = openSweep(invocation, readSweepConfig(env), scheduledTime, host.extraPhases(env, invocation));
     const report = await runSweep(runtime, context, { startedBy: "cron", dryRun: false });
     if (report === null) runtime.log({ event: "sweep", id: null, outcome: "skipped" });
   },

@@ -4,12 +4,15 @@ import type { KeyCache } from "./auth/keys.ts";
 import { openBrakes } from "./brakes.ts";
 import { isLocal, readConfig, type Config, type SweepConfig } from "./config.ts";
 import { createDeployments, type Configuration, type Deployment } from "./deployment.ts";
+import { readHookSecrets } from "./hook-secrets.ts";
+import { hooksPhase } from "./hooks/phase.ts";
 import type { Host, Scope } from "./http/edge/app-env.ts";
 import type { Context, RequestContext } from "./lifecycle/context.ts";
+import { paceOf, type Brake } from "./lifecycle/pace.ts";
 import { done } from "./lifecycle/refusal.ts";
 import type { createProviders } from "./providers.ts";
 import { AFTER_A_REQUEST, budgetOf, type Meter } from "./reaper/budget.ts";
-import type { SweepContext } from "./reaper/context.ts";
+import type { ExtraPhase, PhaseContext, SweepContext } from "./reaper/context.ts";
 import { expirePass } from "./reaper/expire-pass.ts";
 import { logLines, type SweepOrder, type SweepReport } from "./reaper/report.ts";
 import { sweep } from "./reaper/sweep.ts";
@@ -64,19 +67,27 @@ export function hostOf(
   runtime: Runtime,
   openProvider: ReturnType<typeof createProviders>,
   configuration: Configuration,
-): Host {
+): Host & {
+  /** The phases that a sweep is given beside its own. What they need is read when there is something for them to do. */
+  readonly extraPhases: (env: Env, invocation: Invocation) => readonly ExtraPhase[];
+} {
   const openDeployment = createDeployments(configuration);
   const keys: KeyCache = new Map();
+  const openKnown = (env: Env): Known => {
+    const config = readConfig(env);
+    const { byAccount } = openBrakes(env, runtime.log);
+    const hookSecrets: Scope["hookSecrets"] = (hook) => readHookSecrets(env, hook);
+    return { config, deployment: openDeployment(env, config), keys, byAccount, hookSecrets };
+  };
   return {
     now: runtime.now,
     newUid: runtime.newUid,
     log: runtime.log,
     openRequest: (env, requestId) => {
-      const config = readConfig(env);
-      const deployment = openDeployment(env, config);
-      const invocation = openInvocation(runtime, openProvider, env.DB);
-      return openRequest(invocation, { config, deployment, keys }, requestId);
+      const known = openKnown(env);
+      return openRequest(openInvocation(runtime, openProvider, env.DB), known, requestId);
     },
+    extraPhases: (env, invocation) => [carryingPhase(invocation, () => openKnown(env))],
     openBrakes: (env) => openBrakes(env, runtime.log),
     openHealth: (env) => ({
       reads: openInvocation(runtime, openProvider, env.DB).openStore({ readOnly: true }),
@@ -90,22 +101,37 @@ export function hostOf(
 }
 
 /** What a deployment has said, and what an isolate remembers of issuers. */
-interface Known {
+interface Known extends Pick<Scope, "hookSecrets"> {
   readonly config: Config;
   readonly deployment: Deployment;
   readonly keys: KeyCache;
+  readonly byAccount: Brake;
 }
 
-function openRequest(invocation: Invocation, { config, deployment, keys }: Known, requestId: string): Scope {
+function openRequest(
+  invocation: Invocation,
+  known: Known,
+  requestId: string | null,
+  openStoreAs: PhaseContext["openStoreAs"] = invocation.openStore,
+): Scope {
   const { runtime, meter, fetch } = invocation;
-  const { policies, issuers, profiles } = deployment;
+  const { config, deployment, keys, hookSecrets } = known;
+  const { policies, issuers, profiles, hooks } = deployment;
   const { defaultTtlMs, creates, maxMachines, maxMicroEurPerMonth, currency } = config;
-  const signed = (evidence: Evidence | null) =>
-    invocation.openStore({ signature: { word: evidence && wordOf(evidence), requestId } });
+  const signatureOf = (evidence: Evidence | null) => ({ word: evidence && wordOf(evidence), requestId });
+  const signed = (evidence: Evidence | null) => openStoreAs({ signature: signatureOf(evidence) });
   const scope: Scope = {
     ...invocation.openProvider(config, false),
     store: signed(null),
     onWordOf: ({ evidence }) => ({ ...scope, store: signed(evidence) }),
+    hooks,
+    policies,
+    hookSecrets,
+    openFor: (caller, delivery) => ({
+      ...scope,
+      store: openStoreAs({ signature: signatureOf(caller.evidence), ...(delivery === null ? {} : { delivery }) }),
+      withinRate: paceOf(known.byAccount, caller),
+    }),
     reads: invocation.openStore({ readOnly: true }),
     rules: { ...rulesOf(config), defaultTtlMs, creates, maxMachines, maxMicroEurPerMonth, currency, profiles },
     auth: {
@@ -127,7 +153,8 @@ function openRequest(invocation: Invocation, { config, deployment, keys }: Known
     // Of nobody that is known yet; each caller is paced from when it is.
     withinRate: async () => done(undefined),
     log: runtime.log,
-    sweep: (order) => runSweep(runtime, openSweep(invocation, config, runtime.now()), order),
+    sweep: (order) =>
+      runSweep(runtime, openSweep(invocation, config, runtime.now(), [carryingPhase(invocation, () => known)]), order),
   };
   return scope;
 }
@@ -142,8 +169,25 @@ function once(pass: RequestContext["expirePass"]): RequestContext["expirePass"] 
   };
 }
 
+/** The phase that carries out what events asked for: as a request would, by the sweep's time, lock and budget. */
+const carryingPhase = (invocation: Invocation, open: () => Known): ExtraPhase =>
+  hooksPhase(({ store, now, pace, openStoreAs }) => {
+    const scope = openRequest(invocation, open(), null, openStoreAs);
+    const openFor: Scope["openFor"] = (caller, delivery) => ({
+      ...scope.openFor(caller, delivery),
+      now,
+      affords: (cost) => pace.affords(cost),
+    });
+    return { ...scope, store, now, openFor };
+  });
+
 /** Opens what a sweep works with; `now` is the time that its rules go by. */
-export function openSweep(invocation: Invocation, config: SweepConfig, now: number): SweepContext {
+export function openSweep(
+  invocation: Invocation,
+  config: SweepConfig,
+  now: number,
+  extraPhases: readonly ExtraPhase[] = [],
+): SweepContext {
   const { runtime, meter, openStore: storeOf } = invocation;
   return {
     ...invocation.openProvider(config, true),
@@ -155,6 +199,7 @@ export function openSweep(invocation: Invocation, config: SweepConfig, now: numb
     meter,
     plan: config.plan,
     keepHistoryMs: config.keepHistoryMs,
+    extraPhases,
     mayPlayTime: isLocal(config),
   };
 }

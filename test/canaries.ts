@@ -41,6 +41,13 @@ export function guardProfiles({ profiles = {} }: Configuration): void {
   for (const profile of Object.values(profiles)) guardCloudInit("a profile's cloud_init", profile);
 }
 
+/** What settings hold that is secret: the secrets of hooks, with and without what stands before the key. */
+export function guardSettings(settings: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(settings))
+    if (name.startsWith("HOOK_") && typeof value === "string")
+      for (const secret of [value, value.replace(/^whsec_/, "")]) guard(name, secret);
+}
+
 function guardCloudInit(what: string, body: unknown): void {
   const text: unknown = typeof body === "object" && body !== null ? Reflect.get(body, "cloud_init") : undefined;
   if (typeof text === "string") guard(what, text);

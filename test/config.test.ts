@@ -211,7 +211,7 @@ describe("all settings are read alike, as people paste them", () => {
 });
 
 describe("a setting that a later version reads", () => {
-  it.each("PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN HEARTBEAT_URL HOOKS ENDPOINTS RUNNERS".split(" "))(
+  it.each("PUBLIC_URL SEAL_KEY SEAL_KEY_OLD METRICS_TOKEN HEARTBEAT_URL ENDPOINTS RUNNERS".split(" "))(
     "is refused by name, and not ignored: %s",
     (key) => {
       for (const value of ["1", " ", { [CANARY]: 1 }, 7]) {

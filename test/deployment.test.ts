@@ -23,7 +23,12 @@ const read = (given: unknown, mayBeLocal = false) => readDeployment(given, mayBe
 
 describe("an empty configuration", () => {
   it("has the two issuers that are always there, and nothing else", () => {
-    expect(read({})).toEqual({ policies: [], profiles: new Map(), issuers: BUILT_IN_ISSUERS });
+    expect(read({})).toEqual({
+      policies: [],
+      profiles: new Map(),
+      issuers: BUILT_IN_ISSUERS,
+      hooks: new Map(),
+    });
     expect(read({ policies: [], profiles: {}, issuers: [] })).toEqual(read({}));
   });
 
@@ -190,10 +195,10 @@ describe("a mistake names the entry, the key and the rule", () => {
   it.each<[string, unknown]>([
     ["mayfly.config.ts must be what defineConfig is given: an object", 7],
     ["mayfly.config.ts must be what defineConfig is given: an object", null],
-    ["hooks is not supported yet: leave it out, for nothing would come of it", { hooks: [] }],
+    ["hooks must be an object of hooks by name", { hooks: [] }],
     ["endpoints is not supported yet: leave it out, for nothing would come of it", { endpoints: {} }],
     ["runners is not supported yet: leave it out, for nothing would come of it", { runners: undefined }],
-    ["polices is no part of a configuration: policies, profiles, issuers", { polices: [] }],
+    ["polices is no part of a configuration: policies, profiles, issuers, hooks", { polices: [] }],
     ["policies must be a list of policies", { policies: { ci: CI } }],
     ["issuers must be a list of issuers", { issuers: null }],
     ["profiles must be an object of profiles by name", { profiles: [] }],

@@ -14,7 +14,7 @@ import { openStore } from "../src/store/store.ts";
 import { hostOf, openInvocation, openSweep, runSweep } from "../src/invocation.ts";
 import type { Runtime } from "../src/runtime.ts";
 import { UNBRAKED } from "./brakes.ts";
-import { guardProfiles, guardRequest, hear, hearAnswer } from "./canaries.ts";
+import { guardProfiles, guardRequest, guardSettings, hear, hearAnswer } from "./canaries.ts";
 import { createDrivenSimulator } from "./driven-simulator.ts";
 
 export const NOW = Date.UTC(2026, 10, 30, 12);
@@ -67,6 +67,7 @@ export function createMayfly(
     },
   };
   guardProfiles(configuration);
+  guardSettings(settings);
   const host = hostOf(runtime, openProvider, configuration);
   const app = createApp(host);
   const bindings: Env = Object.assign({}, env, { ...UNBRAKED, ...UNLIMITED, ...settings });
@@ -97,7 +98,10 @@ export function createMayfly(
     app,
     bindings,
     /** Changes settings while it runs. */
-    configure: (changed: Record<string, unknown>) => Object.assign(bindings, changed),
+    configure: (changed: Record<string, unknown>) => {
+      guardSettings(changed);
+      Object.assign(bindings, changed);
+    },
     runtime,
     simulator,
     logs,
@@ -119,7 +123,8 @@ export function createMayfly(
     context: (): RequestContext => host.openRequest(bindings, "without-http"),
     /** One sweep, as cron starts it, at `at`; null while another one runs. */
     tick: async (at = now, dryRun = false) => {
-      const context = openSweep(openInvocation(runtime, openProvider, bindings.DB), readSweepConfig(bindings), at);
+      const invocation = openInvocation(runtime, openProvider, bindings.DB);
+      const context = openSweep(invocation, readSweepConfig(bindings), at, host.extraPhases(bindings, invocation));
       const report = await runSweep(runtime, context, { startedBy: "cron", dryRun });
       hear("a sweep's report", JSON.stringify(report));
       return report;

@@ -24,6 +24,8 @@ const TABLES = [
   "charges",
   "charged_months",
   "locks",
+  "deliveries",
+  "hook_ranks",
 ];
 
 beforeEach(async () => {

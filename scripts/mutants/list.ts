@@ -1,5 +1,6 @@
 /** All deliberate bugs. */
 import { CALLING } from "./calling.ts";
+import { HOOKS } from "./hooks.ts";
 import { JUDGING } from "./judging.ts";
 import { LEDGER } from "./ledger.ts";
 import { LENDING } from "./lending.ts";
@@ -11,6 +12,7 @@ import { SWEEPING } from "./sweeping.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   ...CALLING,
+  ...HOOKS,
   ...JUDGING,
   ...LEDGER,
   ...LENDING,

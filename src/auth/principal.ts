@@ -7,7 +7,7 @@ import type { Policy } from "./policy.ts";
 
 /** A verified caller. */
 export interface Principal {
-  readonly kind: "admin" | "token" | "oidc";
+  readonly kind: "admin" | "token" | "oidc" | "hook";
   /** The key that its machines are kept under. */
   readonly owner: string;
   /** What its limits and money count against. */
@@ -23,7 +23,9 @@ export type Evidence =
   | { readonly by: "admin_token" }
   | { readonly by: "token"; readonly id: string; readonly note: string }
   /** The claims that count, as text. */
-  | { readonly by: "oidc"; readonly issuer: string; readonly claims: Readonly<Record<string, string>> };
+  | { readonly by: "oidc"; readonly issuer: string; readonly claims: Readonly<Record<string, string>> }
+  /** A signature: the hook whose secret made it, and the sender's id for the event. */
+  | { readonly by: "hook"; readonly hook: string; readonly delivery: string };
 
 /** What an event keeps of it: of a token its id alone, for the note is the admin's and can be looked up. */
 export const wordOf = (evidence: Evidence): Word =>

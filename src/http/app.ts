@@ -10,8 +10,10 @@ import { inBackground } from "./edge/background.ts";
 import { limitBody, readJson } from "./edge/body.ts";
 import { brakeAddress, paceAccount } from "./edge/brakes.ts";
 import { catalogueRoutes } from "./catalogue.ts";
+import { deliveryRoutes } from "./deliveries.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoute } from "./health.ts";
+import { hookRoute } from "./hooks.ts";
 import { holdRoutes } from "./holds.ts";
 import { attachRoutes } from "./machines/attach-to-network.ts";
 import { createRoutes } from "./machines/create.ts";
@@ -35,6 +37,8 @@ export function createApp(host: Host): Api {
 
   app.use(identifyRequest(host), protectAnswer, brakeAddress(host));
   healthRoute(app, host);
+  // Whoever signs an event has no bearer token, and its body is read as it came.
+  hookRoute(app, openScope(host));
 
   app.use("/v1/*", openScope(host), authenticate, paceAccount(host));
   app.on(["PUT", "POST"], "/v1/*", limitBody, readJson);
@@ -52,6 +56,7 @@ export function createApp(host: Host): Api {
   sweepRoutes(app);
   holdRoutes(app);
   tokenRoutes(app);
+  deliveryRoutes(app);
   refuseOtherMethods(app);
 
   answerErrors(app, host);

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { EVENT_KINDS, tollOf, type EventRow } from "../machine/event.ts";
 import { toEur } from "../machine/money.ts";
 import { idOf } from "../machine/name.ts";
-import { adminShown, oidcShown, tokenShown } from "./edge/evidence.ts";
+import { adminShown, hookShown, oidcShown, tokenShown } from "./edge/evidence.ts";
 import { json, problems } from "./edge/openapi.ts";
 import { listedOwner } from "./edge/owner.ts";
 import { type Api, createRoute } from "./edge/route.ts";
@@ -12,6 +12,7 @@ const word = z.discriminatedUnion("by", [
   adminShown,
   tokenShown,
   oidcShown,
+  hookShown,
   z.object({ by: z.literal("sweep"), id: z.int() }),
 ]);
 

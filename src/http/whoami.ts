@@ -6,7 +6,7 @@ import { mostOf } from "../lifecycle/limits.ts";
 import { longestOf, profilesOf } from "../lifecycle/rights.ts";
 import { toEur } from "../machine/money.ts";
 import { formatDuration } from "../machine/duration.ts";
-import { adminShown, oidcShown, tokenShown } from "./edge/evidence.ts";
+import { adminShown, hookShown, oidcShown, tokenShown } from "./edge/evidence.ts";
 import { json, problems } from "./edge/openapi.ts";
 import { actor } from "./edge/owner.ts";
 import { type Api, createRoute } from "./edge/route.ts";
@@ -37,10 +37,15 @@ const policyJson = z.object({
   needs_firewall: z.boolean(),
 });
 
-const evidence = z.discriminatedUnion("by", [adminShown, tokenShown.extend({ note: z.string() }), oidcShown]);
+const evidence = z.discriminatedUnion("by", [
+  adminShown,
+  tokenShown.extend({ note: z.string() }),
+  oidcShown,
+  hookShown,
+]);
 
 const whoamiJson = z.object({
-  kind: z.enum(["admin", "token", "oidc"]),
+  kind: z.enum(["admin", "token", "oidc", "hook"]),
   owner: z.string(),
   account: z.string(),
   policy: policyJson,

@@ -28,6 +28,8 @@ export type Word =
   | { readonly by: "token"; readonly id: string }
   /** The claims that count, as text. */
   | { readonly by: "oidc"; readonly issuer: string; readonly claims: Readonly<Record<string, string>> }
+  /** The hook and the sender's id for the event. */
+  | { readonly by: "hook"; readonly hook: string; readonly delivery: string }
   | { readonly by: "sweep"; readonly id: number };
 
 /** One event. What an older version did not keep is null. */

@@ -16,6 +16,7 @@ export interface SweepContext extends Omit<Context, "store"> {
   readonly plan: Plan;
   /** How long history is kept; null where that cannot be read. */
   readonly keepHistoryMs: number | null;
+  readonly extraPhases: readonly ExtraPhase[];
   /** Whether `now` may be far ahead of `wallNow`, as where a simulator stands in for the provider. */
   readonly mayPlayTime: boolean;
 }
@@ -32,6 +33,18 @@ export interface PhaseContext extends Context {
   readonly memory: SweepMemory;
   /** What the phase has done so far: told even where it fails later. */
   readonly items: Item[];
+  /** Opens a store that writes under this sweep's lock, as its phase's store does, on somebody else's word. */
+  readonly openStoreAs: (mode: Pick<StoreMode, "signature" | "delivery">) => Store;
+}
+
+/**
+ * A phase that this folder does not know: it runs behind all others, with what they leave. A dry run leaves it out, and so does a
+ * report where it had nothing to do.
+ */
+export interface ExtraPhase {
+  readonly name: "hooks";
+  /** Answers why it could not run to its end; null where it could. */
+  readonly run: (context: PhaseContext) => Promise<string | null>;
 }
 
 /** Whether a refusal stays until a person acts at the provider (I1). */

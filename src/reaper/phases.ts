@@ -23,6 +23,7 @@ const LEFT_BY = {
   settle: { fetches: 2, statements: 1, ownMs: 0 },
   reconcile: { fetches: 2, statements: 5, ownMs: 0 },
   orphans: { fetches: 0, statements: 0, ownMs: 0 },
+  hooks: { fetches: 0, statements: 0, ownMs: 0 },
   history: { fetches: 0, statements: 0, ownMs: 0 },
 };
 /** After so long a sweep begins nothing more, save what a phase has time of its own for: one call may hang for half a minute. */
@@ -72,8 +73,14 @@ export async function runPhases(
   const settled = await isolated("settle", phase("settle"), settle);
   const reconciled = await isolated("reconcile", phase("reconcile"), reconcile);
   const orphans = await isolated("orphans", phase("orphans"), (opened) => endAndLook(opened, ended));
-  const history = await isolated("history", phase("history"), keepHistory);
-  return reportOf(context, order, startedAt, [expired, reaped, settled, reconciled, orphans, history]);
+  const reports = [expired, reaped, settled, reconciled, orphans];
+  if (!order.dryRun)
+    for (const { name, run } of context.extraPhases) {
+      const report = await isolated(name, phase(name), run);
+      if (report.items.length > 0 || report.failure !== null) reports.push(report);
+    }
+  reports.push(await isolated("history", phase("history"), keepHistory));
+  return reportOf(context, order, startedAt, reports);
 }
 
 /** Runs the expire phase alone, while a create waits for it: in seconds, and leaving the create so much of the budget. */

@@ -24,6 +24,10 @@ export type SweepReason =
   /** Its label was behind its lease and has been written; could not be written. */
   | "label"
   | "label_behind"
+  /** What an event asked for was done; will never be; is tried again later. */
+  | "carried_out"
+  | "refused"
+  | "put_off"
   | ResourceReason;
 
 export interface SweepOrder {
@@ -70,7 +74,7 @@ export const itemOf = (
 ): Item => ({ ...namesOf(row), providerId: row.providerId, outcome, reason, detail });
 
 export interface PhaseReport {
-  readonly phase: "expire" | "reap" | "settle" | "reconcile" | "orphans" | "history";
+  readonly phase: "expire" | "reap" | "settle" | "reconcile" | "orphans" | "hooks" | "history";
   readonly items: readonly Item[];
   /** Why the phase as a whole could not run, or not to its end; null when it could. */
   readonly failure: string | null;

@@ -8,11 +8,13 @@
  *   reconcile  every quarter of an hour the inventory against the rows, and the rows against it
  *   orphans    firewalls, networks and keys that nobody uses any more: deleted; once an hour the catalogue
  *   history    what has ended is added to the ledger; hourly what is old is forgotten
+ *
+ * Before the last come the phases that whoever starts the sweep adds.
  */
 import { invalidInput } from "../driver/driver.ts";
 import { StoreError } from "../store/db.ts";
 import type { Share } from "./budget.ts";
-import type { SweepContext } from "./context.ts";
+import type { PhaseContext, SweepContext } from "./context.ts";
 import { dryRunProvider } from "./dry-run.ts";
 import { orRefusal, runBlind, runExpire, runPhases, type Opened } from "./phases.ts";
 import { hasNews, reportJson, reportOutcome, type SweepOrder, type SweepReport } from "./report.ts";
@@ -36,7 +38,14 @@ export async function sweep(context: SweepContext, order: SweepOrder): Promise<S
     const memory = await orRefusal(store.lock.recall());
     const pretended = { ...context, ...dryRunProvider(context, meter) };
     if (memory instanceof StoreError) return runBlind(pretended, order, startedAt, memory);
-    return runPhases(context, order, startedAt, { ...pretended, store, memory, holdLock: async () => true });
+    const openStoreAs: PhaseContext["openStoreAs"] = (mode) => openStore({ ...mode, readOnly: true });
+    return runPhases(context, order, startedAt, {
+      ...pretended,
+      store,
+      memory,
+      openStoreAs,
+      holdLock: async () => true,
+    });
   }
   const blind = (cause: StoreError) => runBlind(context, order, startedAt, cause);
   return underLock(context, startedAt, blind, (opened) => runPhases(context, order, startedAt, opened));
@@ -70,6 +79,7 @@ async function underLock(
     ...context,
     store: openStore({ fence, signature: { word: { by: "sweep", id: fence }, requestId: null } }),
     memory,
+    openStoreAs: (mode) => openStore({ ...mode, fence }),
     holdLock,
   });
 

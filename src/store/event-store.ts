@@ -14,6 +14,7 @@ const word: z.ZodType<Word> = z.discriminatedUnion("by", [
   z.object({ by: z.literal("admin_token") }),
   z.object({ by: z.literal("token"), id: z.string() }),
   z.object({ by: z.literal("oidc"), issuer: z.string(), claims: z.record(z.string(), z.string()) }),
+  z.object({ by: z.literal("hook"), hook: z.string(), delivery: z.string() }),
   z.object({ by: z.literal("sweep"), id: z.int() }),
 ]);
 const detail: z.ZodType<EventDetail> = z.object({

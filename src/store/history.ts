@@ -83,6 +83,22 @@ export function createHistory(db: Db) {
     tokens: (old: Old): Promise<number> =>
       deleted("tokens", "id IN (SELECT id FROM tokens WHERE expires_at < ?1 ORDER BY expires_at LIMIT ?2)", old),
 
+    /** Of events what was carried out, or never will be. */
+    deliveries: (old: Old): Promise<number> =>
+      deleted(
+        "deliveries",
+        "uid IN (SELECT uid FROM deliveries WHERE received_at < ?1 AND state <> 'pending' ORDER BY received_at LIMIT ?2)",
+        old,
+      ),
+
+    /** Facts that keep nothing from being made any more. */
+    ranks: (old: Old): Promise<number> =>
+      deleted(
+        "hook_ranks",
+        "(owner, name) IN (SELECT owner, name FROM hook_ranks WHERE until < ?1 ORDER BY until LIMIT ?2)",
+        { ...old, before: old.now },
+      ),
+
     /** Nothing of them is lost: days are added to their month once all of it is old. */
     days: ({ before, limit }: Old): Promise<number> =>
       last([

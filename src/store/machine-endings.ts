@@ -35,6 +35,35 @@ export interface Doom extends Ending {
   readonly createdAt?: number | null;
 }
 
+/** Marks the live rows that a condition means, and tells of each that was not marked before; `tail` ends the UPDATE. */
+export const marksOf = (db: Db, { text, params }: Statement, now: number, tail = ""): readonly Change[] => [
+  eventsMeant(
+    db,
+    "destroy_requested",
+    now,
+    sql(`${text} AND ${LIVE_MACHINE} AND destroy_requested_at IS NULL`, ...params),
+  ),
+  change(
+    {
+      head: `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = 'requested', next_try_at = NULL,
+        destroy_requested_at = coalesce(destroy_requested_at, ?), expires_at = min(expires_at, ?)`,
+      where: `${text} AND ${LIVE_MACHINE}`,
+      tail,
+    },
+    now,
+    now,
+    ...params,
+  ),
+];
+
+/** Keeps rows that were closed only because nobody saw their machine from being opened again. */
+export const forbidding = ({ text, params }: Statement, now: number): Change =>
+  change(
+    { head: "UPDATE machines SET destroy_requested_at = ?", where: `${ENDED_FOR_ABSENCE} AND ${text}` },
+    now,
+    ...params,
+  );
+
 /** How rows of `machines` end. Every method says what it is guarded by; a lost guard changes nothing. */
 export function createMachineEndings(db: Db) {
   /** The last change of rows, and the events that tell of it. */
@@ -61,31 +90,8 @@ export function createMachineEndings(db: Db) {
     end(endings, now, `${LIVE_MACHINE} AND (ending.value ->> 'phase' <> 'failed' OR (${MAY_FAIL}))`);
   const as = (phase: ClosedRow["phase"], ended: readonly Ending[]) => ended.map((one) => ({ ...one, phase }));
 
-  /** Marks the live rows that a condition means, and tells of each that was not marked before; `tail` ends the UPDATE. */
-  const marks = ({ text, params }: Statement, now: number, tail = ""): readonly Change[] => [
-    eventsMeant(
-      db,
-      "destroy_requested",
-      now,
-      sql(`${text} AND ${LIVE_MACHINE} AND destroy_requested_at IS NULL`, ...params),
-    ),
-    change(
-      {
-        head: `UPDATE machines SET phase = 'destroying', status = 'deleting', reason = 'requested', next_try_at = NULL,
-          destroy_requested_at = coalesce(destroy_requested_at, ?), expires_at = min(expires_at, ?)`,
-        where: `${text} AND ${LIVE_MACHINE}`,
-        tail,
-      },
-      now,
-      now,
-      ...params,
-    ),
-  ];
-
-  async function forbid({ text, params }: Statement, now: number): Promise<void> {
-    const where = `${ENDED_FOR_ABSENCE} AND ${text}`;
-    await db.write(change({ head: "UPDATE machines SET destroy_requested_at = ?", where }, now, ...params));
-  }
+  const marks = (meant: Statement, now: number, tail?: string) => marksOf(db, meant, now, tail);
+  const forbid = async (meant: Statement, now: number): Promise<void> => void (await db.write(forbidding(meant, now)));
 
   return {
     /**

@@ -1,6 +1,7 @@
 import { createCatalogueStore } from "./catalogues.ts";
 import { createCooldownStore } from "./cooldowns.ts";
 import { openSql } from "./db.ts";
+import { createDeliveryStore, whilePending } from "./deliveries.ts";
 import { createEventStore } from "./event-store.ts";
 import { openDb, type Signature } from "./writer.ts";
 import { createHistory } from "./history.ts";
@@ -21,8 +22,16 @@ import { createTokenStore } from "./tokens.ts";
 
 export type Store = ReturnType<typeof openStore>;
 
-/** How a store writes: as asked, or only while that fence holds, or not at all; and who signs the events of what it changes. */
-export type StoreMode = { readonly fence?: number; readonly readOnly?: boolean; readonly signature?: Signature };
+/**
+ * How a store writes: as asked, or only while that fence holds, only while that delivery is still to be carried out, or not at all; and
+ * who signs the events of what it changes.
+ */
+export type StoreMode = {
+  readonly fence?: number;
+  readonly delivery?: string;
+  readonly readOnly?: boolean;
+  readonly signature?: Signature;
+};
 
 /**
  * All repositories over one D1 binding. `onStatements` is told how many statements go out. With a fence everything but the lock is
@@ -31,10 +40,14 @@ export type StoreMode = { readonly fence?: number; readonly readOnly?: boolean; 
 export function openStore(
   db: D1Database,
   onStatements: (count: number) => void,
-  { fence, readOnly = false, signature }: StoreMode = {},
+  { fence, delivery, readOnly = false, signature }: StoreMode = {},
 ) {
   const sql = openSql(db);
-  const only = fence === undefined ? undefined : whileFenced(fence);
+  const conditions = [
+    ...(fence === undefined ? [] : [whileFenced(fence)]),
+    ...(delivery === undefined ? [] : [whilePending(delivery)]),
+  ];
+  const only = conditions.length === 0 ? undefined : conditions.join(" AND ");
   const guarded = openDb(sql, { onStatements, only, readOnly, signature });
   return {
     /** Rows of machines: how they come to be and are read. */
@@ -63,6 +76,7 @@ export function openStore(
     tombstones: createTombstoneStore(guarded),
     settings: createSettingStore(guarded),
     cooldowns: createCooldownStore(guarded),
+    deliveries: createDeliveryStore(guarded),
     catalogues: createCatalogueStore(guarded),
   };
 }

@@ -75,9 +75,7 @@ describe("the app", () => {
       await broken.send("GET", "/v1/machines"),
       await mayfly.send("GET", "/healthz", undefined, null),
     ];
-    expect(answers.map(({ status }) => status)).toEqual([
-      201, 200, 201, 204, 400, 401, 404, 405, 413, 422, 503, 200,
-    ]);
+    expect(answers.map(({ status }) => status)).toEqual([201, 200, 201, 204, 400, 401, 404, 405, 413, 422, 503, 200]);
     for (const { headers } of answers)
       expect([headers.get("Cache-Control"), headers.get("X-Content-Type-Options")]).toEqual(["no-store", "nosniff"]);
   });

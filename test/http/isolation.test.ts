@@ -1,3 +1,4 @@
+import { sign } from "@octokit/webhooks-methods";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -20,7 +21,22 @@ const CONFIGURATION: Configuration = {
     { name: "job", issuer: "github", claims: { repository_id: 74, ref: "refs/heads/job" } },
     { name: "wide", issuer: "github", claims: { repository_id: 74 }, owner: "repository", account: "policy" },
   ],
+  hooks: {
+    preview: {
+      sender: "github",
+      secret: "HOOK_PREVIEW",
+      repositories: [1, 2],
+      profile: "small",
+      rules: (["create", "renew", "destroy"] as const).map((act) => ({
+        on: "push",
+        when: { act },
+        do: act,
+        name: "{name}",
+      })),
+    },
+  },
 };
+const SECRET = "canary-of-the-hook-of-this-test-01";
 const MINTED = ["default", "narrow", "guarded", "templates", "looks"];
 
 /** Jobs of the same repository, and of the same run in two policies; and one of a repository of the same name. */
@@ -32,7 +48,7 @@ const JOBS = [
 ];
 const issuer = await createIssuer({ url: GITHUB, alg: "ES256" });
 const signed = (claims: object): Promise<string> => issuer.sign(githubClaims({ ...claims }), NOW);
-const open = (): Mayfly => createMayfly({ OIDC_AUDIENCE: AUDIENCE }, CONFIGURATION, issuer.hosts);
+const open = (): Mayfly => createMayfly({ OIDC_AUDIENCE: AUDIENCE, HOOK_PREVIEW: SECRET }, CONFIGURATION, issuer.hosts);
 
 /** Who can be hurt, and what all that is hers is kept under. */
 const VICTIMS = [
@@ -123,6 +139,7 @@ const refsTo = (hers: Hers): string[] => [
   hers.machine.replace("mch_", "fw_"),
   hers.machine.replace("mch_", "key_"),
   hers.token,
+  "preview",
   "box",
   "old",
   "wall",
@@ -186,6 +203,7 @@ const bodiesAbout = (hers: Hers): unknown[] => [
   { name: "lab", ip_range: "10.0.0.0/16", region: "fsn1" },
   { owner: "victim" },
   { dry_run: true },
+  { act: "destroy", name: "box", repository: { id: 1 } },
 ];
 
 interface Attack {
@@ -268,7 +286,7 @@ describe("one owner cannot hurt another, nor see what is hers", () => {
 
   it("while by her own token each route that changes anything changes what is hers", async () => {
     const changing = KNOWN.filter(({ method }) => method !== "GET").map(nameOf);
-    expect(changing.toSorted()).toEqual([...Object.keys(HER_CALLS), ...ADMINS].toSorted());
+    expect(changing.toSorted()).toEqual([...Object.keys(HER_CALLS), ...ADMINS, ...SIGNED].toSorted());
     for (const [name, { path, body }] of Object.entries(HER_CALLS)) {
       const mayfly = open();
       await mayfly.bindings.DB.batch(
@@ -285,6 +303,39 @@ describe("one owner cannot hurt another, nor see what is hers", () => {
     }
   });
 });
+
+describe("whoever signs the events of one repository", () => {
+  const push = async (mayfly: Mayfly, event: object) => {
+    const body = JSON.stringify(event);
+    const headers = { "X-GitHub-Event": "push", "X-Hub-Signature-256": await sign(SECRET, body) };
+    return mayfly.send("POST", "/v1/hooks/preview", body, null, headers);
+  };
+
+  it.each(VICTIMS)("reaches nothing of $owner's, nor of another repository's, under whatever name", async (victim) => {
+    const mayfly = open();
+    const { hers, her } = await settle(mayfly, victim);
+    expect((await push(mayfly, { act: "create", name: "box", repository: { id: 1 } })).status).toBe(202);
+    const before = [await stateOf(mayfly, victim.owner), await stateOf(mayfly, "hook.preview.1")];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom("create", "renew", "destroy"),
+        fc.constantFrom("box", "old", hers.machine, hers.providerId, "hook.preview.1", `1.${victim.owner}`),
+        fc.constantFrom(2, "2", "1.box", "2.1", 1e300, null, [1], { id: 1 }),
+        async (act, name, id) => {
+          const { status, text } = await push(mayfly, { act, name, repository: { id } });
+          expect(status === 202 || status === 403).toBe(true);
+          expect(text).not.toContain(CANARY);
+          expect([await stateOf(mayfly, victim.owner), await stateOf(mayfly, "hook.preview.1")]).toEqual(before);
+        },
+      ),
+      { numRuns: 30 },
+    );
+    expect((await mayfly.send("GET", "/v1/machines/box", undefined, her)).status).toBe(200);
+  });
+});
+
+/** A route that changes things, and takes signatures alone. */
+const SIGNED = ["POST /v1/hooks/:hook"];
 
 /** Routes that change things, and take the admin alone. */
 const ADMINS = ["POST /v1/sweeps", "POST /v1/holds/:hold/release", "POST /v1/tokens", "DELETE /v1/tokens/:id"];

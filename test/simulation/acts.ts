@@ -4,6 +4,7 @@ import { sql } from "../../src/store/db.ts";
 import type { Books } from "./books.ts";
 import type { Callers } from "./callers.ts";
 import type { Database } from "./database.ts";
+import { checkEnded, factOf, ownerOf, PULL_REQUEST, sendEvent, type EventAct } from "./events.ts";
 import { LIVES, type Act } from "./history.ts";
 import type { Answer, Installation } from "./installation.ts";
 import type { Circumstances } from "./invocation.ts";
@@ -76,12 +77,33 @@ export async function perform(scene: Scene, act: Act, circumstances: Circumstanc
       else await noteAsked(scene, act);
       return;
     }
+    case "event":
+    case "replay":
+      return performEvent(scene, act, circumstances);
     case "list":
       await send("GET", "/v1/machines");
       return;
     case "tick":
       await sweepOnce(scene, circumstances);
   }
+}
+
+/** Of what has ended its machine anything may die from then on, whether that was heard or not. */
+async function performEvent(scene: Scene, act: EventAct, circumstances: Circumstances): Promise<void> {
+  const { books } = scene;
+  const fact = factOf(scene, act);
+  if (fact === undefined) return;
+  const whose = { owner: ownerOf(fact.repository), name: PULL_REQUEST };
+  const isEnd = fact.action === "closed";
+  if (isEnd) books.asking.add(keyOf(whose));
+  const answer = await sendEvent(scene, fact, circumstances);
+  if (isEnd) {
+    if (answer?.status === 202) await checkEnded(scene, fact);
+    await noteAsked(scene, whose);
+    books.asking.delete(keyOf(whose));
+  }
+  books.trace.push(`${fact.action}: ${answer?.status ?? "died"}`);
+  if (answer !== undefined) check(answer, "an event", scene);
 }
 
 /** One tick, at its time or `off` it: its report, null where another sweep ran, undefined where the Worker died. */

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import * as z from "zod";
 import type { Configuration } from "../../src/deployment.ts";
 import { createIssuer, GITHUB, githubClaims, type TestIssuer } from "../auth/issuer.ts";
+import { HOOKED } from "./events.ts";
 import type { Installation } from "./installation.ts";
 import type { Circumstances } from "./invocation.ts";
 
@@ -11,6 +12,7 @@ export const OWNERS = ["tok.ann", "tok.bob", "gh.74.9001"] as const;
 export type Owner = (typeof OWNERS)[number];
 
 export const CONFIGURATION: Configuration = {
+  ...HOOKED,
   policies: [
     { name: "narrow", longest: "2h" },
     { name: "ci", issuer: "github", claims: { repository_id: 74, ref: "refs/heads/*" } },

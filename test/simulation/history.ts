@@ -1,6 +1,7 @@
 /** What can happen in a history, as plain records: they shrink best, print as they are, and replay by seed and path alone. */
 import fc from "fast-check";
 import { OWNERS, type Owner } from "./callers.ts";
+import type { EventAct } from "./events.ts";
 import { MISHAPS, type Mishap } from "./invocation.ts";
 
 const NAMES = ["a", "b"] as const;
@@ -18,7 +19,8 @@ export type Act =
   | ({ readonly do: "renew"; readonly ttl: (typeof TTLS)[number] } & Whose)
   | ({ readonly do: "destroy"; readonly failed: boolean } & Whose)
   | { readonly do: "list" }
-  | { readonly do: "tick" };
+  | { readonly do: "tick" }
+  | EventAct;
 
 /** What the provider does to some of the next calls of one kind. */
 export interface ProviderFault {
@@ -97,7 +99,7 @@ const renew = { do: fc.constant("renew" as const), ...whose, ttl: oneOf(TTLS) };
 const destroy = { do: fc.constant("destroy" as const), ...whose, failed: fc.boolean() };
 const list = { do: fc.constant("list" as const) };
 const tick = { do: fc.constant("tick" as const) };
-const mishap = fc.option(
+export const mishap = fc.option(
   fc.record({
     what: oneOf(MISHAPS),
     at: fc.nat({ max: 14 }),
@@ -124,7 +126,7 @@ const fault = <On extends ProviderFault["on"], Effect extends ProviderFault["eff
   });
 const only = <T extends string>(...what: T[]) => fc.record({ do: oneOf(what) });
 
-const step: fc.Arbitrary<Step> = fc.oneof(
+export const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: fc.record({ ...create, mishap }), weight: 16 },
   { arbitrary: fc.record({ ...renew, mishap }), weight: 7 },
   { arbitrary: fc.record({ ...destroy, mishap }), weight: 4 },

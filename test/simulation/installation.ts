@@ -26,6 +26,7 @@ export interface Call {
   readonly path: string;
   readonly body?: unknown;
   readonly token: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Installation {
@@ -119,7 +120,7 @@ export function openInstallation(surroundings: Surroundings, uids: { count: numb
   }
 
   return {
-    send: (circumstances, { method, path, body, token }) =>
+    send: (circumstances, { method, path, body, token, headers }) =>
       live(circumstances, async (runtime, own) => {
         const later: Promise<unknown>[] = [];
         const context = {
@@ -129,7 +130,7 @@ export function openInstallation(surroundings: Surroundings, uids: { count: numb
         };
         const init = {
           method,
-          headers: { Authorization: `Bearer ${token}` },
+          headers: { Authorization: `Bearer ${token}`, ...headers },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         };
         const response = await createApp(hostOf(runtime, isolate.openProvider, CONFIGURATION)).request(
@@ -143,15 +144,11 @@ export function openInstallation(surroundings: Surroundings, uids: { count: numb
         return { status: response.status, text: await response.text() };
       }),
     tick: (circumstances, off = 0) =>
-      live(circumstances, (runtime, own) =>
-        runSweep(
-          runtime,
-          openSweep(openReal(runtime, isolate.openProvider, own.DB), readSweepConfig(own), runtime.now() + off),
-          {
-            startedBy: "cron",
-            dryRun: false,
-          },
-        ),
-      ),
+      live(circumstances, (runtime, own) => {
+        const real = openReal(runtime, isolate.openProvider, own.DB);
+        const extra = hostOf(runtime, isolate.openProvider, CONFIGURATION).extraPhases(own, real);
+        const context = openSweep(real, readSweepConfig(own), runtime.now() + off, extra);
+        return runSweep(runtime, context, { startedBy: "cron", dryRun: false });
+      }),
   };
 }

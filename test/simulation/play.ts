@@ -107,6 +107,8 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
       case "renew":
       case "destroy":
       case "list":
+      case "event":
+      case "replay":
         await perform(scene, step, circumstances(step.mishap));
         return;
       case "minutes":

@@ -18,10 +18,13 @@ export const RECOVERY = 16 * MINUTE;
 /** At least so many machines die in one tick of a free plan. */
 export const CAPACITY = 30;
 
+/** The secret of the histories' hook. */
+export const HOOK_SETTINGS = { HOOK_PREVIEW: "canary-of-the-histories-hook-5d0c" };
+
 /** In the cloud-init of some. */
 export const CANARY = "canary-cloud-init-5d0c";
 /** None of these may be seen in an answer, in the log or in D1. */
-export const SECRETS = [CANARY, env.HCLOUD_TOKEN, env.ADMIN_TOKEN, ROOT_PASSWORD];
+export const SECRETS = [CANARY, env.HCLOUD_TOKEN, env.ADMIN_TOKEN, ROOT_PASSWORD, ...Object.values(HOOK_SETTINGS)];
 export const SIBLING = "sibling-installation-2";
 
 export const bindingsOf = (installation: string): Env =>
@@ -30,6 +33,7 @@ export const bindingsOf = (installation: string): Env =>
     MAX_AGE: "4h",
     LAUNCH_DEADLINE: "15m",
     OIDC_AUDIENCE: AUDIENCE,
+    ...HOOK_SETTINGS,
   });
 
 /** From when it is old enough to be adopted, by either clock, to the pass after the next. */

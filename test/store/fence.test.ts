@@ -42,6 +42,23 @@ const TOKEN = {
 };
 const CHARGE = { day: "2026-11-30", hours: 1, microEur: 8, estimatedMicroEur: 0 };
 const OLD = { before: LATER, now: LATER + 24 * HOUR, limit: 9 };
+const DELIVERY = {
+  uid: "00000000-0000-4000-8000-00000000000d",
+  hook: "preview",
+  delivery: "d",
+  rule: 0,
+  source: "1",
+  owner: "hook.preview.1",
+  name: "pr-1",
+  act: "create",
+  rank: NOW,
+  ttl: null,
+  labels: {},
+  receivedAt: NOW,
+} as const;
+/** One that somebody has claimed until END. */
+const seedDelivery = async (): Promise<void> =>
+  void (await countedStore().store.deliveries.takeOn([DELIVERY], { now: NOW, until: END, tooOld: 0 }));
 const SWEEP = {
   id: FENCE,
   startedBy: "cron",
@@ -105,6 +122,22 @@ const CALLS: Calls = {
     observe: writes(({ machines }) => machines.observe([{ uid: "requested", machine: machineOf() }], NOW)),
     rename: writes(({ machines }) => machines.rename("active", "other")),
     list: reads(({ machines }) => machines.list({ owner: null, statuses: [], labels: [], page: 1, perPage: 9 })),
+  },
+  deliveries: {
+    takeOn: writes(({ deliveries }) => deliveries.takeOn([DELIVERY], { now: NOW, until: LATER, tooOld: NOW - END })),
+    due: reads(({ deliveries }) => deliveries.due(LATER, 9)),
+    claim: writes(({ deliveries }) => deliveries.claim(DELIVERY.uid, LATER, LATER + 1), seedDelivery),
+    finish: writes(
+      ({ deliveries }) =>
+        deliveries.finish(DELIVERY.uid, { state: "done", machineUid: null, reason: null, detail: null }, NOW),
+      seedDelivery,
+    ),
+    postpone: writes(
+      ({ deliveries }) =>
+        deliveries.postpone({ uid: DELIVERY.uid, nextTryAt: END }, LATER, { reason: "capacity", detail: null }),
+      seedDelivery,
+    ),
+    list: reads(({ deliveries }) => deliveries.list(null, null, 1, 9)),
   },
   limits: {
     count: reads(({ limits }) => limits.count("tok.ci")),
@@ -208,6 +241,19 @@ const CALLS: Calls = {
       () => put("tombstones", { owner: "tok.ci", name: "box", until: NOW }),
     ),
     tokens: writes(({ history }) => history.tokens(OLD)),
+    deliveries: writes(
+      ({ history }) => history.deliveries(OLD),
+      async () => {
+        await seedDelivery();
+        await env.DB.prepare("UPDATE deliveries SET state = 'done'").run();
+      },
+    ),
+    ranks: writes(
+      ({ history }) => history.ranks(OLD),
+      async () => {
+        await env.DB.prepare("INSERT INTO hook_ranks VALUES ('o', 'n', 1, ?)").bind(NOW).run();
+      },
+    ),
     days: writes(
       ({ history }) => history.days({ ...OLD, before: OLD.before + 2 * 24 * HOUR }),
       () =>

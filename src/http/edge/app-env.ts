@@ -1,5 +1,7 @@
 import type { Identifying, AuthSettings } from "../../auth/settings.ts";
 import type { Principal } from "../../auth/principal.ts";
+import type { Carrying } from "../../hooks/carry-out.ts";
+import type { Hook } from "../../hooks/hook.ts";
 import type { RequestContext } from "../../lifecycle/context.ts";
 import type { Brake } from "../../lifecycle/pace.ts";
 import type { Meter } from "../../reaper/budget.ts";
@@ -24,7 +26,7 @@ type Log = (event: { readonly event: "request" | "error"; readonly [field: strin
 /** The store as `http/` may use it itself: opened to read only. What writes is a use case, which the whole scope is handed to. */
 export type Reads = Pick<
   Store,
-  "machines" | "events" | "resources" | "sweeps" | "tokens" | "settings" | "lock" | "work"
+  "machines" | "events" | "resources" | "sweeps" | "tokens" | "settings" | "lock" | "work" | "deliveries"
 >;
 
 /** How often somebody may call. */
@@ -34,11 +36,14 @@ export interface Brakes {
 }
 
 /** What one request works with. */
-export interface Scope extends RequestContext, Pick<Identifying, "fetch" | "keys"> {
+export interface Scope
+  extends RequestContext, Pick<Identifying, "fetch" | "keys">, Pick<Carrying, "hooks" | "policies" | "openFor"> {
   readonly reads: Reads;
   /** The same for a caller that is known: the events of what it changes say what it has shown. */
   readonly onWordOf: (caller: Principal) => Scope;
   readonly auth: AuthSettings;
+  /** The secrets of a hook, in use before old. Throws `Misconfigured` where one is missing or cannot be used. */
+  readonly hookSecrets: (hook: Hook) => readonly string[];
   /** What this invocation has sent out so far. */
   readonly meter: Meter;
   /** Runs a sweep within this invocation, on its meter; null when another is running. */

@@ -23,7 +23,7 @@ export const readJson = createMiddleware<AppEnv>(async (c, next) => {
   const isAbsent = text.trim() === "";
   if (isAbsent) headers.delete("Content-Type");
   else {
-    parse(text);
+    parseJson(text);
     headers.set("Content-Type", "application/json");
   }
   // The body has been read and stays cached in `c.req`; only its type is said anew.
@@ -34,7 +34,8 @@ export const readJson = createMiddleware<AppEnv>(async (c, next) => {
 const malformed = (detail: string): HttpProblem =>
   new HttpProblem("malformed", { detail, next: "Send a JSON object in UTF-8." });
 
-function decode(bytes: ArrayBuffer): string {
+/** Text of bytes; what is no UTF-8 is thrown as `malformed`. */
+export function decode(bytes: ArrayBuffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch {
@@ -42,9 +43,10 @@ function decode(bytes: ArrayBuffer): string {
   }
 }
 
-function parse(text: string): void {
+/** What JSON says; what is no JSON is thrown as `malformed`. */
+export function parseJson(text: string): unknown {
   try {
-    JSON.parse(text, refuseProto);
+    return JSON.parse(text, refuseProto);
   } catch (error) {
     if (error instanceof HttpProblem) throw error;
     // The engine's own message quotes the body, which may hold secrets; where it stumbled is enough.

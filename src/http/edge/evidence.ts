@@ -8,3 +8,4 @@ export const oidcShown = z.object({
   issuer: z.string(),
   claims: z.record(z.string(), z.string()).readonly(),
 });
+export const hookShown = z.object({ by: z.literal("hook"), hook: z.string(), delivery: z.string() });

@@ -83,14 +83,16 @@ export const sinceTime = (meant: Since, now: number): number => ("at" in meant ?
 
 export const flag = z.enum(["true", "false"], "must be true or false").transform((text) => text === "true");
 
-export const pagination = z.object({
-  page: z.int(),
-  per_page: z.int(),
-  previous_page: z.int().nullable(),
-  next_page: z.int().nullable(),
-  last_page: z.int(),
-  total_entries: z.int(),
-});
+export const pagination = z
+  .object({
+    page: z.int(),
+    per_page: z.int(),
+    previous_page: z.int().nullable(),
+    next_page: z.int().nullable(),
+    last_page: z.int(),
+    total_entries: z.int(),
+  })
+  .meta({ id: "Pagination" });
 
 /** `meta` of a list answer. */
 export function metaOf(page: number, perPage: number, total: number) {
