@@ -120,7 +120,7 @@ export const LENDING: readonly Mutant[] = [
     file: "src/store/resource-endings.ts",
     find:
       "`NOT EXISTS (SELECT 1 FROM resource_uses JOIN machines ON machines.uid = machine_uid\n" +
-      "  WHERE resource_uid = resources.uid AND machines.${LIVE_MACHINE})`",
+      "    WHERE resource_uid = resources.uid AND ${machine})`",
     replace: '"resources.uid IS NOT NULL"',
     caughtBy: ["test/http/resources.test.ts"],
   },

@@ -187,6 +187,13 @@ const CALLS: Calls = {
     ),
     renew: writes(({ resources }) => resources.renew("firewall", END)),
     use: writes(({ resources }) => resources.use("active", ["firewall"])),
+    forgetUses: writes(
+      ({ resources }) => resources.forgetUses(NOW),
+      async () => {
+        await putMachine({ uid: "gone", phase: "destroyed", status: "destroyed", destroyedAt: NOW - 1 });
+        await put("resource_uses", { resourceUid: "used", machineUid: "gone" });
+      },
+    ),
     usesNetwork: reads(({ resources }) => resources.usesNetwork("active")),
     release: writes(({ resources }) => resources.release("used", ["active"])),
     releaseUnlessLast: writes(
