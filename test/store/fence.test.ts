@@ -101,6 +101,7 @@ const CALLS: Calls = {
       ),
     ),
     observe: writes(({ machines }) => machines.observe([{ uid: "requested", machine: machineOf() }], NOW)),
+    noteSeen: writes(({ machines }) => machines.noteSeen(["active"], NOW + 1)),
     rename: writes(({ machines }) => machines.rename("active", "other")),
     list: reads(({ machines }) => machines.list({ owner: null, statuses: [], labels: [], page: 1, perPage: 9 })),
   },
