@@ -397,9 +397,19 @@ export const CALLING: readonly Mutant[] = [
     file: "src/lifecycle/create.ts",
     find:
       "  if (tooLong !== null) return tooLong;\n" +
-      "  const paced = await context.withinRate();\n  if (!paced.ok) return paced;\n",
+      "  const paced = await mayAsk(context);\n  if (!paced.ok) return paced;\n",
     replace: "  if (tooLong !== null) return tooLong;\n",
     caughtBy: ["test/http/brakes.test.ts"],
+  },
+  {
+    name: "rows for refusals",
+    broken:
+      "a create below the provider's reserve writes two dozen rows before it is refused, and who repeats it uses up the day's",
+    promise: "I8",
+    file: "src/lifecycle/pace.ts",
+    find: "async () => done(capabilities.checkHeadroom?.()),",
+    replace: "async () => done(undefined),",
+    caughtBy: ["test/http/refusals-write-nothing.test.ts"],
   },
   {
     name: "whoever has the id",
