@@ -16,6 +16,7 @@ import type { Runtime } from "../src/runtime.ts";
 import { UNBRAKED } from "./brakes.ts";
 import { guardProfiles, guardRequest, guardSettings, hear, hearAnswer } from "./canaries.ts";
 import { createDrivenSimulator } from "./driven-simulator.ts";
+import { watched } from "./plans.ts";
 
 export const NOW = Date.UTC(2026, 10, 30, 12);
 export const SECOND = 1000;
@@ -71,6 +72,8 @@ export function createMayfly(
   const host = hostOf(runtime, openProvider, configuration);
   const app = createApp(host);
   const bindings: Env = Object.assign({}, env, { ...UNBRAKED, ...UNLIMITED, ...settings });
+  /** As the Worker has them; what a test asks the database itself is its own affair. */
+  const watching = (): Env => ({ ...bindings, DB: watched(bindings.DB) });
 
   /** Sends a request as a caller would; text goes out as it is, anything else as JSON. `token` null = none. */
   async function send(
@@ -85,7 +88,7 @@ export function createMayfly(
     const headers = new Headers(token === null ? more : { Authorization: `Bearer ${token}`, ...more });
     if (address !== null) headers.set("CF-Connecting-IP", address);
     const payload = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
-    const response = await app.request(path, { method, headers, ...payload }, bindings, context);
+    const response = await app.request(path, { method, headers, ...payload }, watching(), context);
     await waitOnExecutionContext(context);
     const text = await response.text();
     hearAnswer(`${method} ${path}`, response.headers, text);
@@ -115,16 +118,16 @@ export function createMayfly(
     advance: (milliseconds: number) => {
       now += milliseconds;
     },
-    store: openStore(env.DB, () => {}),
+    store: openStore(watched(env.DB), () => {}),
     /** The secret of a token minted for `tok.<owner>`. */
     tokenOf: async (owner: string, more: { policy?: string; note?: string } = {}): Promise<string> =>
       mintedIn(await send("POST", "/v1/tokens", { owner, ...more })).secret,
     /** What use cases work with, for whoever calls them without HTTP. */
-    context: (): RequestContext => host.openRequest(bindings, "without-http"),
+    context: (): RequestContext => host.openRequest(watching(), "without-http"),
     /** One sweep, as cron starts it, at `at`; null while another one runs. */
     tick: async (at = now, dryRun = false) => {
-      const invocation = openInvocation(runtime, openProvider, bindings.DB);
-      const context = openSweep(invocation, readSweepConfig(bindings), at, host.extraPhases(bindings, invocation));
+      const invocation = openInvocation(runtime, openProvider, watching().DB);
+      const context = openSweep(invocation, readSweepConfig(bindings), at, host.extraPhases(watching(), invocation));
       const report = await runSweep(runtime, context, { startedBy: "cron", dryRun });
       hear("a sweep's report", JSON.stringify(report));
       return report;

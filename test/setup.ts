@@ -3,46 +3,16 @@ import { env } from "cloudflare:workers";
 import { afterAll, afterEach, beforeEach } from "vitest";
 import { refuseLeaks } from "./canaries.ts";
 import { refuseForbidden } from "./driven-simulator.ts";
+import { emptyDatabase, TABLES } from "./empty-database.ts";
+import { refuseScans } from "./plans.ts";
 
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 
-const NOW = Date.UTC(2026, 10, 30, 12);
-const TABLES = [
-  "machines",
-  "charges",
-  "charged_months",
-  "events",
-  "sweeps",
-  "tokens",
-  "settings",
-  "reap_failures",
-  "tombstones",
-  "catalogues",
-  "cooldowns",
-  "resources",
-  "resource_uses",
-  "charges",
-  "charged_months",
-  "locks",
-  "deliveries",
-  "hook_ranks",
-];
-
-beforeEach(async () => {
-  await env.DB.batch([
-    ...TABLES.map((table) => env.DB.prepare(`DELETE FROM ${table}`)),
-    // Silent sweeps are a test's own subject; elsewhere they would make every create sweep.
-    // So would the looks at everything: they count as made when a test's clock begins.
-    env.DB.prepare(
-      "INSERT INTO locks (name, last_good_cron_at, resources_listed_at, catalogue_asked_at, booked_at, forgotten_at, reconcile) VALUES ('sweep', 4102444800000, ?1, ?1, ?1, ?1, ?2)",
-    ).bind(
-      NOW,
-      JSON.stringify({ pass: null, lastAt: NOW, doubts: { inventory_untrusted: false, other_credential: false } }),
-    ),
-  ]);
-});
+beforeEach(emptyDatabase);
 
 afterEach(refuseForbidden);
 afterEach(() => refuseLeaks(env.DB, TABLES));
+// No test sends a statement that reads more with every row of the past: docs/decisions/indexes.md.
+afterEach(() => refuseScans(env.DB));
 // What a test has left running may still ask after its end.
 afterAll(refuseForbidden);

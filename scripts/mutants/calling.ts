@@ -286,7 +286,7 @@ export const CALLING: readonly Mutant[] = [
     broken: "whatever else a machine uses passes for its other firewall, where two calls at once take both off",
     promise: "I10",
     file: "src/store/resource-uses.ts",
-    find: "AND kind = 'firewall' AND ${USABLE})`",
+    find: "AND +kind = 'firewall' AND ${USABLE})`",
     replace: "AND ${USABLE})`",
     caughtBy: ["test/lifecycle/rights.test.ts"],
   },
@@ -397,9 +397,19 @@ export const CALLING: readonly Mutant[] = [
     file: "src/lifecycle/create.ts",
     find:
       "  if (tooLong !== null) return tooLong;\n" +
-      "  const paced = await context.withinRate();\n  if (!paced.ok) return paced;\n",
+      "  const paced = await mayAsk(context);\n  if (!paced.ok) return paced;\n",
     replace: "  if (tooLong !== null) return tooLong;\n",
     caughtBy: ["test/http/brakes.test.ts"],
+  },
+  {
+    name: "rows for refusals",
+    broken:
+      "a create below the provider's reserve writes two dozen rows before it is refused, and who repeats it uses up the day's",
+    promise: "I8",
+    file: "src/lifecycle/pace.ts",
+    find: "async () => done(capabilities.checkHeadroom?.()),",
+    replace: "async () => done(undefined),",
+    caughtBy: ["test/http/refusals-write-nothing.test.ts"],
   },
   {
     name: "whoever has the id",
@@ -424,8 +434,8 @@ export const CALLING: readonly Mutant[] = [
     broken: "a machine is attached to what another owner has under that name or id",
     promise: "I10",
     file: "src/store/resources.ts",
-    find: "WHERE owner = ?1 AND ${LIVE_RESOURCE}",
-    replace: "WHERE ?1 IS NOT NULL AND ${LIVE_RESOURCE}",
+    find: "AND owner = ?1 AND ${LIVE_RESOURCE}",
+    replace: "AND ?1 IS NOT NULL AND ${LIVE_RESOURCE}",
     caughtBy: ["test/http/ownership.test.ts"],
   },
   {

@@ -120,9 +120,27 @@ export const LENDING: readonly Mutant[] = [
     file: "src/store/resource-endings.ts",
     find:
       "`NOT EXISTS (SELECT 1 FROM resource_uses JOIN machines ON machines.uid = machine_uid\n" +
-      "  WHERE resource_uid = resources.uid AND machines.${LIVE_MACHINE})`",
+      "    WHERE resource_uid = resources.uid AND ${machine})`",
     replace: '"resources.uid IS NOT NULL"',
     caughtBy: ["test/http/resources.test.ts"],
+  },
+  {
+    name: "used a moment ago",
+    broken: "what a machine used goes in the tick in which the machine ended, which no dry run foretells",
+    promise: "I4",
+    file: "src/store/resource-endings.ts",
+    find: "(machines.${LIVE_MACHINE} OR machines.destroyed_at >= ?1)",
+    replace: "machines.${LIVE_MACHINE}",
+    caughtBy: ["test/store/resources.test.ts"],
+  },
+  {
+    name: "back without a firewall",
+    broken: "a machine that was lost and comes back no longer keeps what it uses",
+    promise: "I4",
+    file: "src/store/resource-uses.ts",
+    find: "(${ENDED_FOR_ABSENCE}) IS NOT TRUE)`",
+    replace: "(${ENDED_FOR_ABSENCE}) IS NOT NULL)`",
+    caughtBy: ["test/store/resources.test.ts"],
   },
   {
     name: "network under strangers",

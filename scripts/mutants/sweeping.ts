@@ -170,7 +170,7 @@ export const SWEEPING: readonly Mutant[] = [
     promise: "I4",
     file: "src/reaper/ended-resources.ts",
     find: "row.deleteRequestedAt !== null || isSecondLook(row.idleSince, now);",
-    replace: "row.expiresAt <= now || isSecondLook(row.idleSince, now);",
+    replace: 'row.uid !== "" || isSecondLook(row.idleSince, now);',
     caughtBy: ["test/reaper/orphans.test.ts"],
   },
   {

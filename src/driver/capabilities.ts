@@ -121,6 +121,8 @@ export interface Capabilities {
   otherCurrency?(): string | null;
   /** Whether the provider's rate limit leaves room for calls that can wait; deletes never ask. */
   hasHeadroom?(): boolean;
+  /** Where it does not: throws the `rate_limited` that such a call would come to, which is not sent, with the seconds until there is room. */
+  checkHeadroom?(): void;
   /** The machine of that provider name, whoever it belongs to; null where there is none. */
   readonly findByName?: (name: string) => Promise<Machine | null>;
   /**

@@ -49,8 +49,8 @@ const list = createRoute({
 export function deliveryRoutes(app: Api): void {
   app.openapi(list, async (c) => {
     const { page, per_page: perPage, hook = null, state = null } = c.req.valid("query");
-    const { rows, total } = await c.get("scope").reads.deliveries.list(hook, state, page, perPage);
-    return c.json({ deliveries: rows.map(toJson), meta: metaOf(page, perPage, total) }, 200);
+    const listed = await c.get("scope").reads.deliveries.list(hook, state, page, perPage);
+    return c.json({ deliveries: listed.rows.map(toJson), meta: metaOf({ page, perPage }, listed) }, 200);
   });
 }
 

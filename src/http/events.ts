@@ -6,7 +6,18 @@ import { adminShown, hookShown, oidcShown, tokenShown } from "./edge/evidence.ts
 import { json, problems } from "./edge/openapi.ts";
 import { listedOwner } from "./edge/owner.ts";
 import { type Api, createRoute } from "./edge/route.ts";
-import { account, eventKinds, machineRef, ownerQuery, paging, reason, since, sinceTime } from "./edge/schemas.ts";
+import {
+  account,
+  eventKinds,
+  machineRef,
+  metaOf,
+  ownerQuery,
+  paging,
+  pagination,
+  reason,
+  since,
+  sinceTime,
+} from "./edge/schemas.ts";
 
 const word = z.discriminatedUnion("by", [
   adminShown,
@@ -34,15 +45,6 @@ const eventJson = z.object({
   cost_eur: z.number().nullable().optional().meta({ description: "of an ending; null = unknown, never free" }),
 });
 
-const pagination = z.object({
-  page: z.int(),
-  per_page: z.int(),
-  previous_page: z.int().nullable(),
-  next_page: z.int().nullable(),
-  last_page: z.null().meta({ description: "nobody counts them" }),
-  total_entries: z.null(),
-});
-
 const route = createRoute({
   method: "get",
   path: "/v1/events",
@@ -68,7 +70,7 @@ export function eventRoutes(app: Api): void {
   app.openapi(route, async (c) => {
     const scope = c.get("scope");
     const { page, per_page: perPage, kind: kinds, ...asked } = c.req.valid("query");
-    const { rows, hasMore } = await scope.reads.events.list({
+    const listed = await scope.reads.events.list({
       owner: listedOwner(c, asked.owner),
       account: asked.account ?? null,
       machine: asked.machine ?? null,
@@ -78,15 +80,7 @@ export function eventRoutes(app: Api): void {
       page,
       perPage,
     });
-    const meta = {
-      page,
-      per_page: perPage,
-      previous_page: page > 1 ? page - 1 : null,
-      next_page: hasMore ? page + 1 : null,
-      last_page: null,
-      total_entries: null,
-    };
-    return c.json({ events: rows.map(toJson), meta: { pagination: meta } }, 200);
+    return c.json({ events: listed.rows.map(toJson), meta: metaOf({ page, perPage }, listed) }, 200);
   });
 }
 

@@ -52,8 +52,8 @@ export function sweepRoutes(app: Api): void {
 
   app.openapi(list, async (c) => {
     const { page, per_page: perPage } = c.req.valid("query");
-    const { rows, total } = await c.get("scope").reads.sweeps.list(page, perPage);
-    const shown = rows.map(({ id, report: kept }) => Object.assign(kept, { id }));
-    return c.json({ sweeps: shown, meta: metaOf(page, perPage, total) }, 200);
+    const listed = await c.get("scope").reads.sweeps.list(page, perPage);
+    const shown = listed.rows.map(({ id, report: kept }) => Object.assign(kept, { id }));
+    return c.json({ sweeps: shown, meta: metaOf({ page, perPage }, listed) }, 200);
   });
 }

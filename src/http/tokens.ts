@@ -108,8 +108,8 @@ export function tokenRoutes(app: Api): void {
 
   app.openapi(list, async (c) => {
     const { page, per_page: perPage } = c.req.valid("query");
-    const { rows, total } = await c.get("scope").reads.tokens.list(page, perPage);
-    return c.json({ tokens: rows.map(toJson), meta: metaOf(page, perPage, total) }, 200);
+    const listed = await c.get("scope").reads.tokens.list(page, perPage);
+    return c.json({ tokens: listed.rows.map(toJson), meta: metaOf({ page, perPage }, listed) }, 200);
   });
 
   app.openapi(revoke, async (c) => {

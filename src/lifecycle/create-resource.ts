@@ -9,6 +9,7 @@ import { checkRegion } from "./check-offer.ts";
 import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
 import { GOING, makeResource, tryingResource, type CreatedResource } from "./make-resource.ts";
+import { mayAsk } from "./pace.ts";
 import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
 import { resourcesOf } from "./resources.ts";
 import { checkResourceRights, longestOf } from "./rights.ts";
@@ -80,7 +81,7 @@ export async function ensureResource(
     const existing = await store.resources.byName(spec.kind, owner, name);
     if (existing !== null && isLiveResource(existing)) return repeat(context, existing, wanted);
     if (!rules.creates) return refused(CREATES_OFF);
-    const paced = await context.withinRate();
+    const paced = await mayAsk(context);
     if (!paced.ok) return paced;
     const made = await newResource(context, wanted);
     if (made.ok || made.refusal !== GOING) return made;
@@ -126,7 +127,7 @@ async function repeat(
   const isToMake = row.phase === "requested" && claimLeftMs(row, now) === 0;
   if (isToMake && !rules.creates) return refused(CREATES_OFF);
   // Before the lease, so that one that is refused has changed nothing.
-  const paced = isToMake ? await context.withinRate() : done(undefined);
+  const paced = isToMake ? await mayAsk(context) : done(undefined);
   if (!paced.ok) return paced;
   const isOver = row.expiresAt <= now && wanted.ttlMs !== null;
   const known = isOver ? await store.resources.renew(row.uid, now + wanted.ttlMs) : row;

@@ -15,6 +15,7 @@ import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
 import { beyondMoney, unpriced } from "./limits-in-euro.ts";
 import { beyondCount, limitMoney, limitsOf } from "./limits.ts";
+import { mayAsk } from "./pace.ts";
 import { priceOfCandidates } from "./price-of-candidates.ts";
 import { checkOrder, type CheckedOrder, type MachineOrder } from "./order.ts";
 import { known, RELEASING, type Created } from "./record.ts";
@@ -53,7 +54,7 @@ export async function createMachine(
     if (!usable.ok) return usable;
     const offered = await checkOffer(context, plan.order);
     if (!offered.ok) return offered;
-    const paced = await context.withinRate();
+    const paced = await mayAsk(context);
     if (!paced.ok) return paced;
     const choice = await candidatesOf(context, plan);
     if (!choice.ok) return choice;
@@ -188,7 +189,7 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   // It was begun when the policy allowed more: what was made then lives, and what is made now goes by what holds now.
   const tooLong = checkLength(plan.policy, "ttl", row.expiresAt - row.requestedAt);
   if (tooLong !== null) return tooLong;
-  const paced = await context.withinRate();
+  const paced = await mayAsk(context);
   if (!paced.ok) return paced;
   const choice = await candidatesOf(context, plan);
   if (!choice.ok) return choice;

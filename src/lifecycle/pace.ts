@@ -3,7 +3,8 @@
  * is refused.
  */
 import type { Principal } from "../auth/principal.ts";
-import { done, refused, type Outcome, type Refusal } from "./refusal.ts";
+import type { RequestContext } from "./context.ts";
+import { done, onDriverError, refusalOf, refused, type Outcome, type Refusal } from "./refusal.ts";
 
 /** Counts one more under a key, and tells whether that is within the rate. */
 export type Brake = (key: string) => Promise<boolean>;
@@ -12,6 +13,22 @@ export type Brake = (key: string) => Promise<boolean>;
 export function paceOf(brake: Brake, { account, policy }: Principal): () => Promise<Outcome<void>> {
   let counted: Promise<boolean> | undefined;
   return async () => ((await (counted ??= brake(account))) ? done(undefined) : refused(tooMany(policy.name)));
+}
+
+/**
+ * Whether a call that makes something may ask the provider: within its account's rate, and above the reserve of the provider's. Asked before
+ * anything is written down, so that one that is refused costs nothing.
+ */
+export async function mayAsk({
+  withinRate,
+  capabilities,
+}: Pick<RequestContext, "withinRate" | "capabilities">): Promise<Outcome<void>> {
+  const paced = await withinRate();
+  if (!paced.ok) return paced;
+  return onDriverError<Outcome<void>, Outcome<void>>(
+    async () => done(capabilities.checkHeadroom?.()),
+    (error) => refused(refusalOf(error)),
+  );
 }
 
 /** The longest that a rate counts back. */

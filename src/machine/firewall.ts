@@ -14,6 +14,8 @@ export interface FirewallRule {
 export const ANYWHERE: readonly string[] = ["0.0.0.0/0", "::/0"];
 const MOST_RULES = 50;
 const MOST_RANGES = 100;
+/** Of all rules together, each range of a rule counting as one: Hetzner's limit of effective rules, and what keeps a row small. */
+const MOST_EFFECTIVE = 500;
 const MOST_NAME = 128;
 
 /**
@@ -34,6 +36,12 @@ export function checkFirewall(
     const problem = problemOf(rule);
     if (problem !== null) return invalid(`rules.${index}.${problem.field}`, problem.rule);
   }
+  const effective = rules.reduce((sum, { ranges }) => sum + (ranges.length || ANYWHERE.length), 0);
+  if (effective > MOST_EFFECTIVE)
+    return invalid(
+      "rules",
+      `must come to at most ${MOST_EFFECTIVE} effective rules, and come to ${effective}: each range of a rule is one`,
+    );
   return valid(rules);
 }
 

@@ -1,4 +1,5 @@
-import type { Machine } from "./machine.ts";
+import type { Machine, MachineRow } from "./machine.ts";
+import { ratesOf } from "./money.ts";
 import type { Doubt } from "./reason.ts";
 
 /** What a look at the provider showed of a machine. */
@@ -32,3 +33,23 @@ export const UNKNOWN: Sighting = { seen: "unknown" };
 /** The machine that a look showed; null where it showed none. */
 export const machineIn = (sighting: Sighting): Machine | null =>
   sighting.seen === "present" ? sighting.machine : null;
+
+/** Whether a machine that is seen has anything to be written down in its row, but that it was seen. */
+export function hasNews(row: MachineRow, machine: Machine): boolean {
+  const seen = { ...ratesOf(machine), createdAt: machine.createdAt };
+  const learns = (what: keyof typeof seen): boolean => row[what] === null && seen[what] !== null;
+  return (
+    // What troubled it before is over.
+    [row.missingSince, row.mismatchedSince, row.nextTryAt, row.lastError].some((trouble) => trouble !== null) ||
+    row.attempts > 0 ||
+    row.status !== machine.status ||
+    row.arch !== machine.arch ||
+    row.publicIpv4 !== machine.publicIpv4 ||
+    row.publicIpv6 !== machine.publicIpv6 ||
+    row.privateIpv4 !== machine.privateIpv4 ||
+    LEARNT.some(learns)
+  );
+}
+
+/** What a row learns where it does not know it, and keeps then. */
+const LEARNT = ["createdAt", "priceMicroEur", "priceMonthMicroEur", "ipv4MicroEur", "ipv4MonthMicroEur"] as const;

@@ -1,6 +1,6 @@
 import { deleteClaimed, PATIENCE, type Deletion } from "../lifecycle/delete-resource.ts";
-import type { ResourceRow } from "../machine/resource.ts";
 import { isSecondLook } from "../machine/rules.ts";
+import type { DueResource } from "../store/resource-row.ts";
 import { concernsAll, needsSomebody, type PhaseContext } from "./context.ts";
 import type { StopReason } from "./pace.ts";
 import { itemOf, type Item, type SweepReason } from "./report.ts";
@@ -12,23 +12,22 @@ const RECORDS = 4;
 /** To read one again and to delete it. */
 const FETCHES = 2;
 
-/** What is past its end and used by no live machine. */
-export const findEnded = ({ store, now }: Pick<PhaseContext, "store" | "now">): Promise<ResourceRow[]> =>
-  store.resources.ended(now(), MOST_LOOKED_AT);
-
 /**
  * Deletes firewalls, networks and keys that are past their own lease and used by no live machine, in that order (S52): on their
  * owner's word at once, else at the second look. What is still in use is tried again (S53, S130), and given up after some hours.
  */
-export async function endResources(context: PhaseContext, ended: readonly ResourceRow[]): Promise<void> {
+export async function endResources(context: PhaseContext): Promise<void> {
   const { store, pace, items } = context;
   const now = context.now();
+  if (!pace.affords({ fetches: 0, statements: 1 })) return;
+  // What the machines used that died in this tick goes with a later one: the provider is still taking it off.
+  const ended = await store.resources.ended(now, MOST_LOOKED_AT);
   if (ended.length === 0) return;
   if (!pace.affords({ fetches: 0, statements: RECORDS })) {
     items.push(...ended.map((row) => toItem(row, "remaining", "budget")));
     return;
   }
-  const isReady = (row: ResourceRow): boolean => row.deleteRequestedAt !== null || isSecondLook(row.idleSince, now);
+  const isReady = (row: DueResource): boolean => row.deleteRequestedAt !== null || isSecondLook(row.idleSince, now);
   const idle = ended.filter((row) => !isReady(row));
   await store.resources.noteIdle(
     idle.filter(({ idleSince }) => idleSince === null).map(({ uid }) => uid),
@@ -49,7 +48,7 @@ export async function endResources(context: PhaseContext, ended: readonly Resour
       return reason === null;
     },
   });
-  const isDone = ({ uid }: ResourceRow): boolean => done.some(({ row }) => row.uid === uid);
+  const isDone = ({ uid }: DueResource): boolean => done.some(({ row }) => row.uid === uid);
   items.push(
     ...idle.map((row) => toItem(row, "kept", "idle")),
     ...done.map(toDone),
@@ -58,7 +57,8 @@ export async function endResources(context: PhaseContext, ended: readonly Resour
 }
 
 function toDone(deletion: Deletion): Item {
-  const { row, reason } = deletion;
+  const { reason } = deletion;
+  const row = { ...deletion.row, kind: deletion.row.spec.kind };
   if (reason === "given_up") return toItem(row, "alert", reason, deletion.detail);
   if (deletion.act === "close") return toItem(row, reason === "expired" ? "destroyed" : "settled", reason);
   const { detail = null, error } = deletion;
@@ -67,11 +67,11 @@ function toDone(deletion: Deletion): Item {
 }
 
 const toItem = (
-  row: ResourceRow,
+  row: Pick<DueResource, "uid" | "owner" | "name" | "providerId" | "kind">,
   outcome: Item["outcome"],
   reason: SweepReason,
   detail: string | null = null,
 ): Item => ({
-  kind: row.spec.kind,
+  kind: row.kind,
   ...itemOf(row, outcome, reason, detail),
 });

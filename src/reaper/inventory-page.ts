@@ -8,7 +8,7 @@ import { decide, type Verdict } from "../machine/decide.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import { isSame, ourSelector } from "../machine/ownership.ts";
 import type { Reason } from "../machine/reason.ts";
-import { present } from "../machine/sighting.ts";
+import { hasNews, present } from "../machine/sighting.ts";
 import type { InventoryPass, Progress } from "../store/lock.ts";
 import type { OrphanMachine } from "../store/machine-orphans.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
@@ -17,8 +17,8 @@ import { countFailure } from "./missing-rows.ts";
 import { tellUnrecorded } from "./unrecorded.ts";
 import { itemOf, namesOf, type Item, type SweepReason } from "./report.ts";
 
-/** What has not changed is written down all the same, so often that rows say when it was last seen, and no oftener. */
-const OBSERVE_MS = 3_600_000;
+/** That one has not changed is written down so seldom: rows written are what a free plan has least of. */
+const STILL_SEEN_MS = 6 * 3_600_000;
 /** To destroy one that landed late: it is read again, and its row is looked up again. */
 const LATE = { fetches: 4, statements: 8 };
 
@@ -92,22 +92,18 @@ async function refreshHeld(context: PhaseContext, held: readonly Held[]): Promis
     held.map(({ row }) => row),
   );
   const active = held.filter(({ row }) => row.phase === "active");
-  const changed = active.filter(
-    ({ row, machine }) => hasChanged(row, machine) || now - (row.observedAt ?? 0) >= OBSERVE_MS,
-  );
+  const changed = active.filter(({ row, machine }) => hasNews(row, machine));
   await store.machines.observe(
     changed.map(({ row, machine }) => ({ uid: row.uid, machine })),
     now,
   );
+  const unchanged = active.filter((one) => !changed.includes(one));
+  await store.machines.noteSeen(
+    unchanged.filter(({ row }) => now - (row.observedAt ?? 0) >= STILL_SEEN_MS).map(({ row }) => row.uid),
+    now,
+  );
   await learnEnds(store, active);
 }
-
-const hasChanged = (row: MachineRow, machine: Machine): boolean =>
-  row.missingSince !== null ||
-  row.status !== machine.status ||
-  row.publicIpv4 !== machine.publicIpv4 ||
-  row.publicIpv6 !== machine.publicIpv6 ||
-  row.privateIpv4 !== machine.privateIpv4;
 
 interface Other {
   readonly machine: Machine;

@@ -33,7 +33,9 @@ export async function lookForOrphans(context: PhaseContext): Promise<string | nu
   const { memory, capabilities, pace, items } = context;
   const now = context.now();
   const isDue = now - memory.resourcesListedAt >= EVERY_MS || memory.resourcesListedAt > now;
-  if (!isDue || capabilities.hasHeadroom?.() === false) return null;
+  if (!isDue) return null;
+  if (pace.affords({ fetches: 0, statements: 1 })) await context.store.resources.forgetUses(now);
+  if (capabilities.hasHeadroom?.() === false) return null;
   let failure: string | null = null;
   let isWhole = true;
   for (const kind of RESOURCE_KINDS) {

@@ -3,13 +3,21 @@
 /** The phases in which a machine may exist. */
 export const LIVE_MACHINE = "phase IN ('requested', 'active', 'destroying')";
 
+/** The others. */
+export const ENDED_MACHINE = "phase IN ('destroyed', 'failed', 'disowned')";
+
 /** The phases in which a firewall, a network or a key may exist. */
 export const LIVE_RESOURCE = "phase IN ('requested', 'active', 'deleting')";
+/** The others. */
+export const ENDED_RESOURCE = "phase IN ('deleted', 'failed')";
+
+/** Says nothing, and leads to an owner's live ones by the index of their names, which begins with the kind. */
+export const OF_ANY_KIND = "kind IN ('firewall', 'network', 'ssh_key')";
 
 /** Nobody is trying, nothing backs off; `?1` is now. A day is longer than any back-off, so a later mark is a clock's mistake. */
 export const FREE = "(next_try_at IS NULL OR next_try_at <= ?1 OR next_try_at > ?1 + 86400000)";
 
-/** Closed only because nobody saw the machine. */
+/** Closed only because nobody saw the machine. As the index `machines_ended_for_absence` has it. */
 export const ENDED_FOR_ABSENCE =
   "phase IN ('destroyed', 'failed') AND reason IN ('lost', 'never_seen', 'gone') AND destroy_requested_at IS NULL";
 

@@ -4,7 +4,7 @@ import { FREE } from "./conditions.ts";
 import { sql } from "./db.ts";
 import { createDeliveryIntake } from "./delivery-intake.ts";
 import { deliveryRow } from "./delivery-row.ts";
-import { parseFirst, parseRows, selectPage } from "./rows.ts";
+import { parseFirst, parseRows, selectPage, type Page } from "./rows.ts";
 import { change, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
@@ -98,17 +98,12 @@ export function createDeliveryStore(db: Db) {
       );
     },
 
-    /** One page, newest first, and how many there are; null = of every hook, in every state. */
-    list(
-      hook: string | null,
-      state: DeliveryState | null,
-      page: number,
-      perPage: number,
-    ): Promise<{ rows: DeliveryRow[]; total: number }> {
+    /** One page, newest first; null = of every hook, in every state. */
+    list(hook: string | null, state: DeliveryState | null, page: number, perPage: number): Promise<Page<DeliveryRow>> {
       const conditions = [...(hook === null ? [] : ["hook = ?"]), ...(state === null ? [] : ["state = ?"])];
       const params = [hook, state].filter((value) => value !== null);
       const from = sql(`deliveries WHERE ${conditions.join(" AND ") || "true"}`, ...params);
-      return selectPage(db, deliveryRow, { from, order: "received_at DESC, uid DESC", page, perPage });
+      return selectPage(db, deliveryRow, { from, order: "received_at DESC, uid", page, perPage });
     },
   };
 }

@@ -6,8 +6,7 @@ import { ROW_REASONS, type RowReason } from "../machine/reason.ts";
 import { sql, type Param, type Statement } from "./db.ts";
 import { eventsOfUnrecorded } from "./events.ts";
 import { ratesIn } from "./machine-row.ts";
-import { jsonText, parseRows } from "./rows.ts";
-import { query } from "./statements.ts";
+import { jsonText, selectPage, type Page, type Paging } from "./rows.ts";
 import type { Db } from "./writer.ts";
 
 const word: z.ZodType<Word> = z.discriminatedUnion("by", [
@@ -56,7 +55,7 @@ const eventRow: z.ZodType<EventRow> = z
   }));
 
 /** Which events are meant; null = whatever it is. */
-export interface EventFilter {
+export interface EventFilter extends Paging {
   readonly owner: string | null;
   readonly account: string | null;
   /** One by its id, or all that had the name. */
@@ -66,9 +65,6 @@ export interface EventFilter {
   readonly kinds: readonly EventKind[];
   /** Not before that; unix milliseconds. */
   readonly since: number | null;
-  /** From 1. */
-  readonly page: number;
-  readonly perPage: number;
 }
 
 /** A machine that was destroyed and whose row, if it has one, had ended before. */
@@ -86,18 +82,11 @@ export function createEventStore(db: Db) {
       await db.write(eventsOfUnrecorded(db, JSON.stringify(machines), now));
     },
 
-    /** One page of those that match, newest first, and whether there are more. Not counted: that would read all there are. */
-    async list(filter: EventFilter): Promise<{ rows: EventRow[]; hasMore: boolean }> {
-      const { page, perPage } = filter;
+    /** One page of those that match, newest first. */
+    list(filter: EventFilter): Promise<Page<EventRow>> {
       const where = whereOf(filter);
-      const asked = query(
-        `SELECT * FROM events WHERE ${where.text} ORDER BY at DESC, id DESC LIMIT ? OFFSET ?`,
-        ...where.params,
-        perPage + 1,
-        (page - 1) * perPage,
-      );
-      const rows = parseRows(eventRow, await db.read(asked));
-      return { rows: rows.slice(0, perPage), hasMore: rows.length > perPage };
+      const from = sql(`events WHERE ${where.text}`, ...where.params);
+      return selectPage(db, eventRow, { from, order: "at DESC, id DESC", page: filter.page, perPage: filter.perPage });
     },
   };
 }

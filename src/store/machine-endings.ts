@@ -118,7 +118,8 @@ export function createMachineEndings(db: Db) {
      * it holds of, the oldest `most`.
      */
     async requestDestroyAll(meant: MeantMachines, now: number, most: number): Promise<MachineRow[]> {
-      const live = whereOf({ ...meant, statuses: [] });
+      const asked = whereOf(meant);
+      const live = { ...asked, text: `${LIVE_MACHINE} AND ${asked.text}` };
       const open = { ...live, text: `${live.text} AND (destroy_requested_at IS NULL OR next_try_at IS NOT NULL)` };
       const going = query(
         `SELECT * FROM machines WHERE ${live.text} AND destroy_requested_at IS NOT NULL ORDER BY requested_at, uid LIMIT ?`,
@@ -133,8 +134,7 @@ export function createMachineEndings(db: Db) {
     forbidReturn: (uid: string, now: number): Promise<void> => forbid(sql("uid = ?", uid), now),
 
     /** The same of all that are meant. */
-    forbidReturns: (meant: MeantMachines, now: number): Promise<void> =>
-      forbid(whereOf({ ...meant, statuses: ["destroyed"] }), now),
+    forbidReturns: (meant: MeantMachines, now: number): Promise<void> => forbid(whereOf(meant), now),
 
     /**
      * Claims machines for destruction, writing down why; the lease ends with it. Guarded by being live, and by the lease as it

@@ -2,7 +2,8 @@ import type { Status } from "../machine/machine.ts";
 import type { RowReason } from "../machine/reason.ts";
 import type { SelectorTerm } from "../machine/selector.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
-import type { Param, Statement } from "./db.ts";
+import { sql, type Param, type Statement } from "./db.ts";
+import type { Paging } from "./rows.ts";
 
 /** Which machines are meant. */
 export interface MeantMachines {
@@ -13,48 +14,65 @@ export interface MeantMachines {
 }
 
 /** A page of them. */
-export interface MachineFilter extends MeantMachines {
+export interface MachineFilter extends MeantMachines, Paging {
   /** Empty = the live ones. */
   readonly statuses: readonly Status[];
   /** Only those that have ended since then; unix milliseconds. */
   readonly endedSince?: number | undefined;
   /** Only those that ended for that. */
   readonly reason?: RowReason | undefined;
-  /** From 1. */
-  readonly page: number;
-  readonly perPage: number;
 }
 
 /** Whether a filter means nothing but what has ended. */
 export const isOfEnded = ({ statuses }: Pick<MachineFilter, "statuses">): boolean =>
   statuses.length > 0 && statuses.every((status) => status === "destroyed");
 
-/** The condition that a filter means, and what it binds. Lists go as JSON: D1 binds a hundred parameters at most. */
-export function whereOf({
-  owner,
-  statuses,
-  labels,
-  endedSince,
-  reason,
-}: MeantMachines & Pick<MachineFilter, "statuses" | "endedSince" | "reason">): Statement {
-  const conditions: string[] = [];
+/** Whether it means nothing but live ones. One that was given up is `unknown` too. */
+export const isOfLive = ({ statuses }: Pick<MachineFilter, "statuses">): boolean =>
+  !statuses.some((status) => status === "destroyed" || status === "unknown");
+
+const LIVE_ORDER = "requested_at, uid";
+const ENDED_ORDER = "destroyed_at DESC, uid";
+
+/**
+ * The rows that a filter means, and their order: live ones first, the oldest before the others; then those that have ended, the last
+ * before the others. Of ended ones no more is read than the page asks for.
+ */
+export function machinesOf(filter: MachineFilter): { readonly from: Statement; readonly order: string } {
+  const live = sideOf(filter, LIVE_MACHINE);
+  if (isOfLive(filter)) return { from: live, order: LIVE_ORDER };
+  const ended = sideOf(filter, "destroyed_at IS NOT NULL");
+  if (isOfEnded(filter)) return { from: ended, order: ENDED_ORDER };
+  const from = `(SELECT * FROM ${live.text}
+    UNION ALL SELECT * FROM (SELECT * FROM ${ended.text} ORDER BY ${ENDED_ORDER} LIMIT ?))`;
+  return {
+    from: sql(from, ...live.params, ...ended.params, filter.page * filter.perPage + 1),
+    order: "destroyed_at IS NOT NULL, coalesce(-destroyed_at, requested_at), uid",
+  };
+}
+
+function sideOf(filter: MachineFilter, side: string): Statement {
+  const { statuses, endedSince, reason } = filter;
+  const meant = whereOf(filter);
+  const conditions = [side, meant.text];
+  const params = [...meant.params];
+  const only = (condition: string, value: Param): void => {
+    conditions.push(condition);
+    params.push(value);
+  };
+  if (statuses.length > 0) only("status IN (SELECT value FROM json_each(?))", JSON.stringify(statuses));
+  if (endedSince !== undefined) only("destroyed_at >= ?", endedSince);
+  if (reason !== undefined) only("reason = ?", reason);
+  return sql(`machines WHERE ${conditions.join(" AND ")}`, ...params);
+}
+
+/** The condition that is meant, and what it binds. Lists go as JSON: D1 binds a hundred parameters at most. */
+export function whereOf({ owner, labels }: MeantMachines): Statement {
+  const conditions: string[] = ["true"];
   const params: Param[] = [];
   if (owner !== null) {
     conditions.push("owner = ?");
     params.push(owner);
-  }
-  if (statuses.length === 0) conditions.push(LIVE_MACHINE);
-  else {
-    conditions.push("status IN (SELECT value FROM json_each(?))");
-    params.push(JSON.stringify(statuses));
-  }
-  if (endedSince !== undefined) {
-    conditions.push("destroyed_at >= ?");
-    params.push(endedSince);
-  }
-  if (reason !== undefined) {
-    conditions.push("reason = ?");
-    params.push(reason);
   }
   for (const term of labels) {
     const value = "(SELECT value FROM json_each(labels) WHERE key = ?)";
@@ -65,5 +83,5 @@ export function whereOf({
       params.push(JSON.stringify(term.values));
     } else conditions.push(`${value} IS ${term.test === "exists" ? "NOT " : ""}NULL`);
   }
-  return { text: conditions.join(" AND "), params };
+  return sql(conditions.join(" AND "), ...params);
 }

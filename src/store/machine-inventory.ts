@@ -34,10 +34,12 @@ export function createMachineInventory(db: Db) {
   return {
     ...createMachineOrphans(db),
 
-    /** Rows that the provider has shown once and that live on, by uid, from behind `after` on. */
+    /** Rows that the provider has shown once and that live on, by its ids for them, from behind the row `after` on; empty = from the first. */
     async shownAfter(after: string, limit: number, now: number): Promise<MachineRow[]> {
       const statement = query(
-        `SELECT * FROM machines WHERE ${SHOWN} AND uid > ?2 ORDER BY uid LIMIT ?3`,
+        `SELECT * FROM machines WHERE ${SHOWN}
+           AND (provider_id, uid) > (coalesce((SELECT provider_id FROM machines WHERE uid = ?2), ''), ?2)
+         ORDER BY provider_id, uid LIMIT ?3`,
         now,
         after,
         limit,

@@ -53,6 +53,13 @@ export function createMachineObservations(db: Db) {
       ]);
       return parseRows(machineRow, rows ?? []);
     },
+
+    /** These were seen as they are known: one row is written of each, and no index. Guarded by `active`. */
+    async noteSeen(uids: readonly string[], now: number): Promise<void> {
+      if (uids.length === 0) return;
+      const where = "uid IN (SELECT value FROM json_each(?1)) AND phase = 'active'";
+      await db.write(change({ head: "UPDATE machines SET observed_at = ?2", where }, JSON.stringify(uids), now));
+    },
   };
 }
 

@@ -71,7 +71,7 @@ export function createMachineOrphans(db: Db) {
         joined: "JOIN json_each(?1) AS found",
         where: `machines.uid = found.value ->> 'label_uid' AND machines.provider_id = found.value ->> 'provider_id'
           AND machines.phase = 'active' AND machines.observed_at = ?2
-          AND NOT EXISTS (SELECT 1 FROM events WHERE events.uid = machines.uid AND event = 'adopted' AND at = ?2)`,
+          AND NOT EXISTS (SELECT 1 FROM events WHERE events.uid = machines.uid AND event = 'adopted' AND +at = ?2)`,
         params: [columns, now],
       });
       const foretold = query(

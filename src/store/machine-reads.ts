@@ -1,12 +1,13 @@
 import { uidIn } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
-import { LIVE_MACHINE } from "./conditions.ts";
-import { sql } from "./db.ts";
-import { isOfEnded, whereOf, type MachineFilter } from "./machine-filter.ts";
+import { ENDED_MACHINE, LIVE_MACHINE } from "./conditions.ts";
+import { isOfLive, machinesOf, type MachineFilter } from "./machine-filter.ts";
 import { machineRow } from "./machine-row.ts";
-import { parseFirst, parseRows, selectPage } from "./rows.ts";
+import { lastOf, parseFirst, parseRows, selectCounted, selectPage, type Page } from "./rows.ts";
 import { query, type Query } from "./statements.ts";
 import type { Db } from "./writer.ts";
+
+const PHASES = { live: LIVE_MACHINE, ended: ENDED_MACHINE };
 
 /** How rows of `machines` are found: by uid, by name, by the machines that they stand for. */
 export function createMachineReads(db: Db) {
@@ -19,8 +20,7 @@ export function createMachineReads(db: Db) {
     byName: (owner: string, name: string) =>
       first(
         query(
-          `SELECT * FROM machines WHERE owner = ? AND name = ?
-           ORDER BY ${LIVE_MACHINE} DESC, requested_at DESC, rowid DESC LIMIT 1`,
+          `SELECT * FROM machines WHERE rowid = ${lastOf("machines WHERE owner = ?1 AND name = ?2", PHASES)}`,
           owner,
           name,
         ),
@@ -51,12 +51,10 @@ export function createMachineReads(db: Db) {
       );
     },
 
-    /** One page of the machines that match, and how many match in all: oldest first, and of ended ones the last that ended. */
-    list(filter: MachineFilter): Promise<{ rows: MachineRow[]; total: number }> {
-      const { text, params } = whereOf(filter);
-      const from = sql(`machines WHERE ${text}`, ...params);
-      const order = isOfEnded(filter) ? "destroyed_at DESC, uid" : "requested_at, uid";
-      return selectPage(db, machineRow, { from, order, ...filter });
+    /** One page of the machines that match: live ones first, of which the oldest, then ended ones, of which the last. Live ones are counted. */
+    list(filter: MachineFilter): Promise<Page<MachineRow>> {
+      const asked = { ...machinesOf(filter), page: filter.page, perPage: filter.perPage };
+      return isOfLive(filter) ? selectCounted(db, machineRow, asked) : selectPage(db, machineRow, asked);
     },
   };
 }

@@ -2,19 +2,23 @@ import * as z from "zod";
 import type { ResourceRow } from "../machine/resource.ts";
 import type { RowReason } from "../machine/reason.ts";
 import type { Param } from "./db.ts";
-import { FREE, LIVE_MACHINE, LIVE_RESOURCE } from "./conditions.ts";
-import { resourceRow, specText } from "./resource-row.ts";
+import { FREE, LIVE_MACHINE, LIVE_RESOURCE, OF_ANY_KIND } from "./conditions.ts";
+import { DUE_COLUMNS, dueResource, resourceRow, specText, type DueResource } from "./resource-row.ts";
 import { parseRows } from "./rows.ts";
 import { change, query, type Change, type Query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
-/** No live machine uses it. */
-const IDLE = `NOT EXISTS (SELECT 1 FROM resource_uses JOIN machines ON machines.uid = machine_uid
-  WHERE resource_uid = resources.uid AND machines.${LIVE_MACHINE})`;
+/** No machine uses it for which a condition holds. */
+const unusedBy = (machine: string): string =>
+  `NOT EXISTS (SELECT 1 FROM resource_uses JOIN machines ON machines.uid = machine_uid
+    WHERE resource_uid = resources.uid AND ${machine})`;
+const IDLE = unusedBy(`machines.${LIVE_MACHINE}`);
+/** Nor did one when this tick began: `?1` is now. */
+const IDLE_BEFORE = unusedBy(`(machines.${LIVE_MACHINE} OR machines.destroyed_at >= ?1)`);
 /** Another row stands for the same key, and nobody has ended it or a machine still uses it. `?2` = the uids that are being ended. */
 const SHARED = `EXISTS (SELECT 1 FROM resources AS other WHERE other.kind = 'ssh_key' AND other.spec = resources.spec
   AND other.uid NOT IN (SELECT value FROM json_each(?2)) AND other.provider = resources.provider
-  AND other.phase IN ('requested', 'active')
+  AND other.${LIVE_RESOURCE} AND other.phase <> 'deleting'
   AND (other.delete_requested_at IS NULL OR NOT ${IDLE.replace("resources.uid", "other.uid")}))`;
 /** Servers come first, and are machines; then these in turn (S52). */
 const IN_ORDER = "CASE kind WHEN 'firewall' THEN 1 WHEN 'network' THEN 2 ELSE 3 END";
@@ -22,7 +26,7 @@ const IN_ORDER = "CASE kind WHEN 'firewall' THEN 1 WHEN 'network' THEN 2 ELSE 3 
 /** An owner's live ones that meet a condition, in the order in which they go, `most` of them. */
 const ofOwner = (owner: string, most: number, only: string): Query =>
   query(
-    `SELECT * FROM resources WHERE owner = ? AND ${LIVE_RESOURCE} AND ${only} ORDER BY ${IN_ORDER}, requested_at, uid LIMIT ?`,
+    `SELECT * FROM resources WHERE ${OF_ANY_KIND} AND owner = ? AND ${LIVE_RESOURCE} AND ${only} ORDER BY ${IN_ORDER}, requested_at, uid LIMIT ?`,
     owner,
     most,
   );
@@ -70,8 +74,7 @@ export function createResourceEndings(db: Db) {
 
     /** The same of all that an owner has, however much; nothing is written where it stands already and nothing backs off. */
     async requestDeleteAll(owner: string, now: number, most: number): Promise<ResourceRow[]> {
-      const where =
-        "owner = ?2 AND (delete_requested_at IS NULL OR (phase <> 'requested' AND next_try_at IS NOT NULL))";
+      const where = `${OF_ANY_KIND} AND owner = ?2 AND (delete_requested_at IS NULL OR (phase <> 'requested' AND next_try_at IS NOT NULL))`;
       const [, rows] = await db.batch([
         deleteWord(where, "", now, owner),
         ofOwner(owner, most, "delete_requested_at IS NOT NULL"),
@@ -84,15 +87,18 @@ export function createResourceEndings(db: Db) {
       return parseRows(resourceRow, await db.read(ofOwner(owner, most, "true")));
     },
 
-    /** Live ones past their end that no live machine uses, in the order in which they go; those that failed before come last. */
-    async ended(now: number, limit: number): Promise<ResourceRow[]> {
+    /**
+     * Live ones past their end that no live machine uses, nor one that ended just now, in the order in which they go; those that failed
+     * before come last.
+     */
+    async ended(now: number, limit: number): Promise<DueResource[]> {
       const statement = query(
-        `SELECT * FROM resources WHERE ${LIVE_RESOURCE} AND expires_at <= ?1 AND ${FREE} AND ${IDLE}
+        `SELECT ${DUE_COLUMNS} FROM resources WHERE ${LIVE_RESOURCE} AND expires_at <= ?1 AND ${FREE} AND ${IDLE_BEFORE}
          ORDER BY attempts > 0, ${IN_ORDER}, expires_at, uid LIMIT ?2`,
         now,
         limit,
       );
-      return parseRows(resourceRow, await db.read(statement));
+      return parseRows(dueResource, await db.read(statement));
     },
 
     /** Writes down that these were found past their end and used by nobody, for the first time. */
@@ -107,7 +113,7 @@ export function createResourceEndings(db: Db) {
      * Claims these for deletion. Guarded by being live, past their end and used by no live machine, so that of a use and a claim
      * exactly one wins. Answers those that were won.
      */
-    async claimDelete(rows: readonly ResourceRow[], now: number): Promise<ClaimedResource[]> {
+    async claimDelete(rows: readonly Pick<ResourceRow, "uid">[], now: number): Promise<ClaimedResource[]> {
       if (rows.length === 0) return [];
       const uids = JSON.stringify(rows.map(({ uid }) => uid));
       const where = `uid IN (SELECT value FROM json_each(?2)) AND ${LIVE_RESOURCE} AND expires_at <= ?1 AND ${IDLE}`;

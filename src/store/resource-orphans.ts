@@ -29,8 +29,8 @@ export function createResourceOrphans(db: Db) {
       if (seen.length === 0) return [];
       const statement = query(
         `SELECT * FROM resources WHERE uid IN (SELECT value FROM json_each(?1))
-         UNION SELECT * FROM resources WHERE kind = ?3 AND provider_id IN (SELECT value FROM json_each(?2))
-           AND (${LIVE_RESOURCE} OR reason = 'given_up')`,
+         UNION SELECT * FROM resources WHERE kind = ?3 AND provider_id IN (SELECT value FROM json_each(?2)) AND ${LIVE_RESOURCE}
+         UNION SELECT * FROM resources WHERE kind = ?3 AND provider_id IN (SELECT value FROM json_each(?2)) AND reason = 'given_up'`,
         JSON.stringify(seen.map(({ uid }) => uid)),
         JSON.stringify(seen.map(({ id }) => id)),
         kind,

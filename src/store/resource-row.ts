@@ -1,5 +1,11 @@
 import * as z from "zod";
-import { RESOURCE_PHASES, type ResourceRow, type ResourceSpec } from "../machine/resource.ts";
+import {
+  RESOURCE_KINDS,
+  RESOURCE_PHASES,
+  type ResourceKind,
+  type ResourceRow,
+  type ResourceSpec,
+} from "../machine/resource.ts";
 import { ROW_REASONS } from "../machine/reason.ts";
 import { jsonText } from "./rows.ts";
 
@@ -63,6 +69,32 @@ export const resourceRow: z.ZodType<ResourceRow> = z
     attempts: row.attempts,
     nextTryAt: row.next_try_at,
     lastError: row.last_error,
+  }));
+
+/** One that is due, without what it was asked with: that of a firewall may be long, and many may be due. */
+export interface DueResource extends Pick<
+  ResourceRow,
+  "uid" | "owner" | "name" | "providerId" | "deleteRequestedAt" | "idleSince"
+> {
+  readonly kind: ResourceKind;
+}
+
+export const DUE_COLUMNS = "uid, kind, owner, name, provider_id, delete_requested_at, idle_since";
+export const dueResource: z.ZodType<DueResource> = z
+  .object({
+    uid: z.string(),
+    kind: z.enum(RESOURCE_KINDS),
+    owner: z.string(),
+    name: z.string(),
+    provider_id: z.string().nullable(),
+    delete_requested_at: time,
+    idle_since: time,
+  })
+  .transform(({ provider_id, delete_requested_at, idle_since, ...row }) => ({
+    ...row,
+    providerId: provider_id,
+    deleteRequestedAt: delete_requested_at,
+    idleSince: idle_since,
   }));
 
 /** A spec as it is kept: keys in the schema's order, so that equal specs are equal text. */

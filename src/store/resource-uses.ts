@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { LIVE_MACHINE, LIVE_RESOURCE } from "./conditions.ts";
+import { ENDED_FOR_ABSENCE, ENDED_MACHINE, LIVE_MACHINE, LIVE_RESOURCE } from "./conditions.ts";
 import { parseRows } from "./rows.ts";
 import { change, query, type Change } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -36,6 +36,16 @@ export function createResourceUses(db: Db) {
       return used?.length ?? 0;
     },
 
+    /**
+     * Forgets what machines used that have ended: a resource that is used for years would have a use of each of them. One that ended
+     * only because nobody saw it may come back, and keeps what it used.
+     */
+    async forgetUses(now: number): Promise<void> {
+      const where = `EXISTS (SELECT 1 FROM machines WHERE machines.uid = machine_uid AND ${ENDED_MACHINE} AND destroyed_at < ?1
+        AND (${ENDED_FOR_ABSENCE}) IS NOT TRUE)`;
+      await db.write(change({ head: "DELETE FROM resource_uses", where }, now));
+    },
+
     /** Whether a machine uses a network. */
     async usesNetwork(machineUid: string): Promise<boolean> {
       const statement = query(
@@ -62,7 +72,7 @@ export function createResourceUses(db: Db) {
     ): Promise<{ readonly bare: readonly string[]; readonly released: readonly string[] }> {
       const bare = `FROM json_each(?2) AS machine WHERE NOT EXISTS (SELECT 1 FROM resource_uses AS other
         JOIN resources ON resources.uid = other.resource_uid WHERE other.machine_uid = machine.value
-        AND other.resource_uid <> ?1 AND kind = 'firewall' AND ${USABLE})`;
+        AND other.resource_uid <> ?1 AND +kind = 'firewall' AND ${USABLE})`;
       const where = `resource_uid = ?1 AND machine_uid IN (SELECT value FROM json_each(?2)) AND NOT EXISTS (SELECT 1 ${bare})`;
       const list = JSON.stringify(machineUids);
       const [last = [], released = []] = await db.batch([

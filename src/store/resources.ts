@@ -1,11 +1,11 @@
 import type { Resource, ResourceKind, ResourceRow } from "../machine/resource.ts";
-import { LIVE_RESOURCE, revoked } from "./conditions.ts";
+import { ENDED_RESOURCE, LIVE_RESOURCE, OF_ANY_KIND, revoked } from "./conditions.ts";
 import { sql } from "./db.ts";
 import { createResourceEndings } from "./resource-endings.ts";
 import { createResourceOrphans } from "./resource-orphans.ts";
 import { createResourceUses, USABLE, useOf } from "./resource-uses.ts";
 import { resourceRow, specText } from "./resource-row.ts";
-import { parseFirst, parseRows, selectPage } from "./rows.ts";
+import { lastOf, parseFirst, parseRows, selectCounted } from "./rows.ts";
 import { change, insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
@@ -17,7 +17,9 @@ export type NewResource = Pick<
 
 /** A key whose bytes are just being deleted cannot be made anew: the answer would be the one that is about to go. */
 const KEY_IS_GOING = `SELECT 1 FROM resources WHERE resources.spec = new.spec AND new.kind = 'ssh_key'
-  AND resources.kind = 'ssh_key' AND resources.phase = 'deleting'`;
+  AND resources.kind = 'ssh_key' AND resources.${LIVE_RESOURCE} AND resources.phase = 'deleting'`;
+
+const PHASES = { live: LIVE_RESOURCE, ended: ENDED_RESOURCE };
 
 /**
  * The `resources` table: here how rows come to be and are read; beside it how they are used and how they end. A method that
@@ -75,8 +77,8 @@ export function createResourceStore(db: Db) {
       first(
         db.read(
           query(
-            `SELECT * FROM resources WHERE kind = ? AND owner = ? AND name = ?
-             ORDER BY ${LIVE_RESOURCE} DESC, requested_at DESC, rowid DESC LIMIT 1`,
+            `SELECT * FROM resources
+             WHERE rowid = ${lastOf("resources WHERE kind = ?1 AND owner = ?2 AND name = ?3", PHASES)}`,
             kind,
             owner,
             name,
@@ -88,7 +90,7 @@ export function createResourceStore(db: Db) {
     async named(owner: string, refs: readonly string[]): Promise<ResourceRow[]> {
       if (refs.length === 0) return [];
       const statement = query(
-        `SELECT * FROM resources WHERE owner = ?1 AND ${LIVE_RESOURCE}
+        `SELECT * FROM resources WHERE ${OF_ANY_KIND} AND owner = ?1 AND ${LIVE_RESOURCE}
            AND (name IN (SELECT value FROM json_each(?2)) OR uid IN (SELECT value FROM json_each(?2)))`,
         owner,
         JSON.stringify(refs),
@@ -98,8 +100,9 @@ export function createResourceStore(db: Db) {
 
     /** One page of the live ones of a kind, oldest first, and how many there are. `owner` null = everybody's. */
     list(kind: ResourceKind, owner: string | null, page: number, perPage: number) {
-      const from = sql(`resources WHERE kind = ?1 AND ${LIVE_RESOURCE} AND (?2 IS NULL OR owner = ?2)`, kind, owner);
-      return selectPage(db, resourceRow, { from, order: "requested_at, uid", page, perPage });
+      const live = `resources WHERE kind = ? AND ${LIVE_RESOURCE}`;
+      const from = owner === null ? sql(live, kind) : sql(`${live} AND owner = ?`, kind, owner);
+      return selectCounted(db, resourceRow, { from, order: "requested_at, uid", page, perPage });
     },
 
     /** Takes the one right to try to make one whose last try ended or was given up. Guarded by the token as an insert is. */

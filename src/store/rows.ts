@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { ODD_ROW, StoreError, type Statement } from "./db.ts";
-import { query } from "./statements.ts";
+import { query, type Query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
 /** Parses rows by a schema. One that does not fit comes of a schema that this code does not know: a {@link StoreError}. */
@@ -21,18 +21,50 @@ export const jsonText = <T>(schema: z.ZodType<T>) =>
     .transform((text): unknown => JSON.parse(text))
     .pipe(schema);
 
-/** One page of a query, and how many rows it has in all. `from` is everything after SELECT …, up to the order. */
-export async function selectPage<T>(
-  db: Db,
-  schema: z.ZodType<T>,
-  asked: { readonly from: Statement; readonly order: string; readonly page: number; readonly perPage: number },
-): Promise<{ rows: T[]; total: number }> {
+/**
+ * SQL of the rowid of the row that lives among those of one name, else of the last: two looks into indexes, however many there were.
+ * `named` is everything behind FROM.
+ */
+export const lastOf = (named: string, phases: { readonly live: string; readonly ended: string }): string =>
+  `coalesce((SELECT rowid FROM ${named} AND ${phases.live}),
+    (SELECT rowid FROM ${named} AND ${phases.ended} ORDER BY requested_at DESC, rowid DESC LIMIT 1))`;
+
+/** Which part of a list; `page` counts from 1. */
+export interface Paging {
+  readonly page: number;
+  readonly perPage: number;
+}
+
+/** A part of a list. */
+export interface Page<T> {
+  readonly rows: T[];
+  readonly hasMore: boolean;
+  /** How many there are in all; null where nobody counts them. */
+  readonly total: number | null;
+}
+
+/** A query's rows; `from` is everything after SELECT …, up to the order. */
+interface Listed extends Paging {
+  readonly from: Statement;
+  readonly order: string;
+}
+
+/** One page of what grows: read no further than it, and so not counted. */
+export async function selectPage<T>(db: Db, schema: z.ZodType<T>, asked: Listed): Promise<Page<T>> {
+  const rows = parseRows(schema, await db.read(pageOf(asked, asked.perPage + 1)));
+  return { rows: rows.slice(0, asked.perPage), hasMore: rows.length > asked.perPage, total: null };
+}
+
+/** One page of what does not, and how many there are. */
+export async function selectCounted<T>(db: Db, schema: z.ZodType<T>, asked: Listed): Promise<Page<T>> {
   const { text, params } = asked.from;
-  const offset = (asked.page - 1) * asked.perPage;
   const [counted, rows] = await db.batch([
     query(`SELECT count(*) AS total FROM ${text}`, ...params),
-    query(`SELECT * FROM ${text} ORDER BY ${asked.order} LIMIT ? OFFSET ?`, ...params, asked.perPage, offset),
+    pageOf(asked, asked.perPage),
   ]);
   const total = parseFirst(z.object({ total: z.int() }), counted ?? [])?.total ?? 0;
-  return { rows: parseRows(schema, rows ?? []), total };
+  return { rows: parseRows(schema, rows ?? []), hasMore: asked.page * asked.perPage < total, total };
 }
+
+const pageOf = ({ from: { text, params }, order, page, perPage }: Listed, most: number): Query =>
+  query(`SELECT * FROM ${text} ORDER BY ${order} LIMIT ? OFFSET ?`, ...params, most, (page - 1) * perPage);

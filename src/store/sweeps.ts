@@ -43,7 +43,7 @@ export function createSweepStore(db: Db) {
       return parseFirst(z.object({ id: z.int() }), rows)?.id ?? 0;
     },
 
-    /** One page, newest first, and how many there are. */
+    /** One page, newest first. */
     list: (page: number, perPage: number) =>
       selectPage(db, sweepRow, { from: sql("sweeps"), order: "id DESC", page, perPage }),
   };

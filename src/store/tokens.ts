@@ -115,7 +115,7 @@ export function createTokenStore(db: Db) {
       await db.write(change({ head: "UPDATE tokens SET last_used_at = ?2", where }, id, now, before));
     },
 
-    /** One page, newest first, dead ones included, and how many there are. */
+    /** One page, newest first, dead ones included. */
     list: (page: number, perPage: number) =>
       selectPage(db, tokenRow, { from: sql("tokens"), order: "created_at DESC, id", page, perPage }),
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 import { UNKNOWN_PRICES } from "../../src/machine/money.ts";
 import { machineOf } from "../machine/fixtures.ts";
 import { BODY, createMayfly, HOUR, machineIn, machinesIn, MINUTE, NOW, SECOND, servers } from "../mayfly.ts";
@@ -174,7 +175,32 @@ describe("listing", () => {
       machinesIn(await mayfly.send("GET", `/v1/machines${query}`)).map(({ name }) => name);
     expect(await names("")).toEqual(["here"]);
     expect(await names("?status=destroyed")).toEqual(["gone"]);
-    expect(await names("?status=running&status=destroyed")).toEqual(["gone", "here"]);
+    expect(await names("?status=running&status=destroyed")).toEqual(["here", "gone"]);
     expect(await names("?status=stopped")).toEqual([]);
+  });
+
+  it("shows those that have ended page by page, behind the live ones where both are asked for, and counts live ones alone", async () => {
+    const mayfly = createMayfly();
+    for (const name of ["a", "b", "c", "d"]) {
+      await mayfly.send("PUT", `/v1/machines/${name}`, BODY);
+      mayfly.advance(SECOND);
+    }
+    for (const name of ["c", "a"]) {
+      await mayfly.send("DELETE", `/v1/machines/${name}`);
+      mayfly.advance(30 * SECOND);
+    }
+    await mayfly.tick();
+    const page = async (query: string) => {
+      const answer = await mayfly.send("GET", `/v1/machines?per_page=3${query}`);
+      const { meta } = z.object({ meta: z.object({ pagination: z.unknown() }) }).parse(answer.body);
+      return [machinesIn(answer).map(({ name }) => name), meta.pagination];
+    };
+    const paging = { page: 1, per_page: 3, previous_page: null, next_page: null };
+    expect(await page("")).toEqual([["b", "d"], { ...paging, last_page: 1, total_entries: 2 }]);
+    const uncounted = { ...paging, last_page: null, total_entries: null };
+    expect(await page("&status=destroyed")).toEqual([["a", "c"], uncounted]);
+    const both = "&status=destroyed&status=running";
+    expect(await page(both)).toEqual([["b", "d", "a"], { ...uncounted, next_page: 2 }]);
+    expect(await page(`${both}&page=2`)).toEqual([["c"], { ...uncounted, page: 2, previous_page: 1 }]);
   });
 });

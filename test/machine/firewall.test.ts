@@ -50,6 +50,18 @@ describe("a firewall", () => {
     ]);
   });
 
+  it("S118: has at most 500 ranges in all its rules together, of which a rule for anywhere has two", () => {
+    const ranges = Array.from({ length: 100 }, (_, index) => `10.0.${index}.0/24`);
+    const five = Array.from({ length: 5 }, () => rule({ ranges }));
+    expect(fieldOf(five)).toBeNull();
+    expect(fieldOf([...five, rule()])).toBe("rules");
+    const short = rule({ ranges: ranges.slice(0, 98) });
+    expect([fieldOf([...five.slice(1), short, rule()]), fieldOf([...five.slice(1), short, rule(), rule()])]).toEqual([
+      null,
+      "rules",
+    ]);
+  });
+
   it("S121: without rules denies everything inbound, so that must be said", () => {
     expect([fieldOf([]), fieldOf([], "none", true)]).toEqual(["rules", null]);
   });

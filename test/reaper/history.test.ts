@@ -52,7 +52,7 @@ describe("KEEP_HISTORY", () => {
     const told = await usage(mayfly, "?month=2026-11&by=server_type");
     expect(told.hours).toBe(2);
     await days(mayfly, 2);
-    const KEPT = ["machines", "resources", "resource_uses", "events", "tokens", "sweeps"];
+    const KEPT = ["machines", "resources", "events", "tokens", "sweeps"];
     for (const table of KEPT) expect([table, (await countOf(table)) > 0]).toEqual([table, true]);
     expect((await mayfly.send("GET", "/v1/machines/a")).body).toMatchObject({ machine: { status: "destroyed" } });
     await days(mayfly, 2);

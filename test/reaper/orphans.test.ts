@@ -17,6 +17,30 @@ const outcomes = (report: Awaited<ReturnType<Mayfly["tick"]>>) =>
     ...(failure ? ["failed"] : []),
   ]);
 
+it("I4: what is due of firewalls is looked for when machines have died, and without the rules that it was made with", async () => {
+  const mayfly = createMayfly();
+  const ranges = Array.from({ length: 100 }, (_, index) => `10.0.${index}.0/24`);
+  const long = Array.from({ length: 5 }, (_, port) => ({ ...SSH, port: String(port + 1), source_ips: ranges }));
+  await mayfly.send("POST", "/v1/firewalls", { name: "long", rules: long, ttl: "60s" });
+  await mayfly.send("PUT", "/v1/machines/box", { ...BODY, ttl: "60s" });
+  mayfly.advance(2 * MINUTE);
+  const looks: number[] = [];
+  const { DB } = mayfly.bindings;
+  const looking = new Proxy(DB, {
+    get: (target, key: keyof D1Database) => {
+      if (key !== "prepare") return target[key].bind(target);
+      return (text: string) => {
+        if (text.startsWith("SELECT") && text.includes("FROM resources")) looks.push(servers(mayfly).length);
+        expect(text).not.toMatch(/^SELECT \*.* FROM resources/s);
+        return target.prepare(text);
+      };
+    },
+  });
+  mayfly.configure({ DB: looking });
+  await mayfly.tick();
+  expect(looks).toEqual([0]);
+});
+
 describe("tearing down all that an owner has", () => {
   async function fleet(mayfly: Mayfly, token: string) {
     await mayfly.send("POST", "/v1/networks", { name: "lab", ip_range: "10.1.0.0/16", region: "fsn1" }, token);

@@ -120,6 +120,7 @@ const CALLS: Calls = {
       ),
     ),
     observe: writes(({ machines }) => machines.observe([{ uid: "requested", machine: machineOf() }], NOW)),
+    noteSeen: writes(({ machines }) => machines.noteSeen(["active"], NOW + 1)),
     rename: writes(({ machines }) => machines.rename("active", "other")),
     list: reads(({ machines }) => machines.list({ owner: null, statuses: [], labels: [], page: 1, perPage: 9 })),
   },
@@ -289,6 +290,13 @@ const CALLS: Calls = {
     ),
     renew: writes(({ resources }) => resources.renew("firewall", END)),
     use: writes(({ resources }) => resources.use("active", ["firewall"])),
+    forgetUses: writes(
+      ({ resources }) => resources.forgetUses(NOW),
+      async () => {
+        await putMachine({ uid: "gone", phase: "destroyed", status: "destroyed", destroyedAt: NOW - 1 });
+        await put("resource_uses", { resourceUid: "used", machineUid: "gone" });
+      },
+    ),
     usesNetwork: reads(({ resources }) => resources.usesNetwork("active")),
     release: writes(({ resources }) => resources.release("used", ["active"])),
     releaseUnlessLast: writes(

@@ -1,6 +1,6 @@
 import { expect, describe, it } from "vitest";
-import { HOUR, NOW } from "../mayfly.ts";
-import { putMachine, putResource, resourceRowOf, store } from "./tables.ts";
+import { HOUR, MINUTE, NOW } from "../mayfly.ts";
+import { everything, put, putMachine, putResource, resourceRowOf, store } from "./tables.ts";
 
 const { resources } = store;
 const END = NOW + HOUR;
@@ -31,6 +31,34 @@ describe("of a use and a deletion", () => {
     await putResource();
     const [claimed, used] = await Promise.all([claim(), use()]);
     expect(claimed.length + used).toBe(1);
+  });
+});
+
+describe("what a machine used", () => {
+  it("goes no sooner than in the tick after the one in which the machine ended", async () => {
+    await putMachine();
+    await putResource();
+    await use();
+    await store.endings.close([{ uid: "active", phase: "destroyed", reason: "expired" }], NOW);
+    expect(await resources.ended(NOW, 9)).toEqual([]);
+    expect(await resources.ended(NOW + MINUTE, 9)).toMatchObject([
+      { uid: "firewall", kind: "firewall", idleSince: null },
+    ]);
+  });
+
+  it("is forgotten once the machine has ended, unless it may come back", async () => {
+    await putResource();
+    const ended = { phase: "destroyed", status: "destroyed", destroyedAt: NOW } as const;
+    await putMachine();
+    await putMachine({ uid: "expired", reason: "expired", ...ended });
+    await putMachine({ uid: "failed", reason: "capacity", ...ended, phase: "failed" });
+    await putMachine({ uid: "lost", reason: "lost", ...ended });
+    await putMachine({ uid: "just-now", reason: "expired", ...ended, destroyedAt: NOW + MINUTE });
+    for (const machineUid of ["active", "expired", "failed", "lost", "just-now", "unknown"])
+      await put("resource_uses", { resourceUid: "firewall", machineUid });
+    await resources.forgetUses(NOW + MINUTE);
+    const left = (await everything())["resource_uses"]?.map(({ machine_uid }) => machine_uid);
+    expect(left?.toSorted()).toEqual(["active", "just-now", "lost", "unknown"]);
   });
 });
 

@@ -11,6 +11,7 @@ import { rowOf } from "../machine/fixtures.ts";
 import { copyOf } from "../simulation/copies.ts";
 import { onD1 } from "../simulation/database.ts";
 import { HOUR, NOW } from "../mayfly.ts";
+import { watched } from "../plans.ts";
 
 /** The whole database as a value. */
 export const everything = async () => Object.fromEntries(await copyOf(onD1(env.DB)));
@@ -18,7 +19,7 @@ export const everything = async () => Object.fromEntries(await copyOf(onD1(env.D
 /** A store, and how many statements it says it has asked for. */
 export function countedStore(mode?: StoreMode) {
   let count = 0;
-  const store = openStore(env.DB, (more) => (count += more), mode);
+  const store = openStore(watched(env.DB), (more) => (count += more), mode);
   return { store, count: () => count };
 }
 

@@ -3,7 +3,7 @@ import type { Capabilities } from "../capabilities.ts";
 import { askPricing, checkId, DEFAULT_CURRENCY, type HetznerOptions } from "./account.ts";
 import { deletionError, readAction } from "./actions.ts";
 import { createClient } from "./client.ts";
-import { hasReserve } from "./rate-limit.ts";
+import { checkReserve, hasReserve } from "./rate-limit.ts";
 import { anyAnswer, type Server } from "./schema.ts";
 import { createFirewalls } from "./firewalls.ts";
 import { checkImage, findSnapshot } from "./images.ts";
@@ -51,5 +51,6 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Cap
     otherCurrency: () => (account.currency === currency ? null : (account.currency ?? null)),
 
     hasHeadroom: () => hasReserve(account.rate, options.now()),
+    checkHeadroom: () => checkReserve(account.rate, options.now()),
   };
 }

@@ -89,20 +89,26 @@ export const pagination = z
     per_page: z.int(),
     previous_page: z.int().nullable(),
     next_page: z.int().nullable(),
-    last_page: z.int(),
-    total_entries: z.int(),
+    last_page: z
+      .int()
+      .nullable()
+      .meta({ description: "null where nobody counts them: of what has ended, and of all that is only ever added to" }),
+    total_entries: z.int().nullable(),
   })
   .meta({ id: "Pagination" });
 
 /** `meta` of a list answer. */
-export function metaOf(page: number, perPage: number, total: number) {
-  const last = Math.max(1, Math.ceil(total / perPage));
+export function metaOf(
+  { page, perPage }: { readonly page: number; readonly perPage: number },
+  { hasMore, total }: { readonly hasMore: boolean; readonly total: number | null },
+) {
+  const last = total === null ? null : Math.max(1, Math.ceil(total / perPage));
   return {
     pagination: {
       page,
       per_page: perPage,
-      previous_page: page > 1 ? Math.min(page - 1, last) : null,
-      next_page: page < last ? page + 1 : null,
+      previous_page: page > 1 ? Math.min(page - 1, last ?? page) : null,
+      next_page: hasMore ? page + 1 : null,
       last_page: last,
       total_entries: total,
     },

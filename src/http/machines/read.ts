@@ -58,10 +58,10 @@ export function readRoutes(app: Api): void {
     const owner = listedOwner(c, asked);
     const endedSince = ended.since && sinceTime(ended.since, scope.now());
     const filter = { owner, statuses: status, labels, endedSince, reason: ended.reason, page, perPage };
-    const { rows, total } = await scope.reads.machines.list(filter);
-    const fresh = await refreshCreating(scope, rows);
+    const listed = await scope.reads.machines.list(filter);
+    const fresh = await refreshCreating(scope, listed.rows);
     const now = scope.now();
-    return c.json({ machines: fresh.map((row) => toJson(row, now)), meta: metaOf(page, perPage, total) }, 200);
+    return c.json({ machines: fresh.map((row) => toJson(row, now)), meta: metaOf(filter, listed) }, 200);
   });
 
   app.openapi(get, async (c) => {

@@ -61,8 +61,8 @@ function routesOf(app: Api, kind: ResourceKind): void {
     const scope = c.get("scope");
     const { page, per_page: perPage, owner: asked } = c.req.valid("query");
     const owner = listedOwner(c, asked);
-    const { rows, total } = await scope.reads.resources.list(kind, owner, page, perPage);
-    return c.json({ [PLURALS[kind]]: await shown(scope, rows), meta: metaOf(page, perPage, total) }, 200);
+    const listed = await scope.reads.resources.list(kind, owner, page, perPage);
+    return c.json({ [PLURALS[kind]]: await shown(scope, listed.rows), meta: metaOf({ page, perPage }, listed) }, 200);
   });
 
   app.openapi(get, async (c) => {

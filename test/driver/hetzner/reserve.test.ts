@@ -55,7 +55,7 @@ function ofKind(kind: "sshKeys" | "firewalls" | "networks"): Record<string, (clo
 }
 
 /** Asks nobody. */
-const SILENT = ["capabilities.hasHeadroom", "capabilities.otherCurrency"];
+const SILENT = ["capabilities.hasHeadroom", "capabilities.checkHeadroom", "capabilities.otherCurrency"];
 
 /** Opens a project of whose hourly budget no more than the reserve is left, as the last answer said. */
 function open(isSweep: boolean) {
@@ -102,6 +102,13 @@ describe("the reserve for deletes", () => {
       expect({ methods, code, retryable, ambiguous, retryAfter }).toMatchObject(expected);
     },
   );
+
+  it("is told without a call by who asks for it, with when to come back", async () => {
+    const { cloud, methods } = open(false);
+    const failure = await failureOf((async () => cloud.capabilities.checkHeadroom())());
+    expect(failure).toMatchObject({ code: "rate_limited", retryable: true, ambiguous: false, retryAfter: 1 });
+    expect(methods).toEqual([]);
+  });
 
   it.each(Object.entries(CALLS))("%s of a sweep is sent whatever is left", async (_path, call) => {
     const { cloud, methods } = open(true);
