@@ -42,6 +42,35 @@ export function slow(
   });
 }
 
+/** What a watched provider saw of the calls that came to it. */
+export interface Flight {
+  /** As many were under way at once. */
+  most: number;
+  /** In the order in which they came, and in which they were answered. */
+  readonly begun: string[];
+  readonly ended: string[];
+}
+
+/** Lets each call to the provider take some turns of the event loop, by its number, and watches how many are under way at once. */
+export function watchFlight(mayfly: Mayfly, turnsOf: (call: number) => number = () => 3): Flight {
+  const flight: Flight = { most: 0, begun: [], ended: [] };
+  let underWay = 0;
+  between(mayfly, async (request, real) => {
+    const what = `${request.method} ${new URL(request.url).pathname.replace("/v1/", "")}`;
+    flight.begun.push(what);
+    underWay += 1;
+    flight.most = Math.max(flight.most, underWay);
+    for (let turn = turnsOf(flight.begun.length); turn > 0; turn--) await scheduler.wait(1);
+    try {
+      return await real(request);
+    } finally {
+      underWay -= 1;
+      flight.ended.push(what);
+    }
+  });
+  return flight;
+}
+
 /** How many servers, firewalls, networks and SSH keys the provider holds. */
 export function held(mayfly: Mayfly): number[] {
   const { firewalls, networks, ssh_keys } = mayfly.simulator.state();

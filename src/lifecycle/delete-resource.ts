@@ -4,6 +4,7 @@ import { isSecondLook } from "../machine/rules.ts";
 import type { ResourceReason } from "../machine/reason.ts";
 import { isSameResource, type ResourceRow } from "../machine/resource.ts";
 import type { ClaimedResource } from "../store/resource-endings.ts";
+import { atMostFive } from "./at-most-five.ts";
 import { backOffMs } from "./back-off.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { onDriverError } from "./refusal.ts";
@@ -50,25 +51,52 @@ export async function deleteResource(context: RequestContext, row: ResourceRow):
 
 /** How a path goes about it. */
 export interface DeletionRun {
-  /** Asked before each. */
-  readonly goOn?: (last: Deletion | undefined) => Promise<boolean>;
+  /** Asked before each, with how many are under way: whether it is deleted now, `later`, once another one is done, or not at all. */
+  readonly goOn?: (underWay: number) => Promise<boolean | "later">;
+  /** Told of each as soon as it is done, so that it may keep others from being begun. */
+  readonly onDone?: (deletion: Deletion) => void;
   /** Whether what the provider keeps refusing is given up. Who waits for a word is to hear that it is not gone. */
   readonly givesUp?: boolean;
 }
 
-/** The last step of every path that deletes: each in turn, and then what came of it is written down. */
+/** The last step of every path that deletes: at most five at once, and then what came of each is written down. */
 export async function deleteClaimed(
   context: Context,
   claimed: readonly ClaimedResource[],
-  { goOn = async () => true, givesUp = false }: DeletionRun = {},
+  { goOn = async () => true, onDone = () => {}, givesUp = false }: DeletionRun = {},
 ): Promise<readonly Deletion[]> {
-  const now = context.now();
   const done: Deletion[] = [];
-  for (const one of claimed) {
-    if (!(await goOn(done.at(-1)))) break;
-    const deletion = await deleteOne(context, one);
-    done.push(givesUp ? orGivenUp(deletion) : deletion);
+  let underWay = 0;
+  let isOver = false;
+  try {
+    await atMostFive<ClaimedResource, Deletion | null>(claimed, {
+      async begin(one) {
+        const answer = !isOver && (await goOn(underWay));
+        if (answer === "later") return answer;
+        isOver = !answer;
+        if (isOver) return async () => null;
+        underWay += 1;
+        return async () => {
+          try {
+            const deletion = await deleteOne(context, one);
+            onDone(deletion);
+            return deletion;
+          } finally {
+            underWay -= 1;
+          }
+        };
+      },
+      tell: (_one, deletion) => void (deletion && done.push(givesUp ? orGivenUp(deletion) : deletion)),
+    });
+  } finally {
+    // Where it breaks off, what was done is written down all the same.
+    await writeDeletions(context, done);
   }
+  return done;
+}
+
+async function writeDeletions(context: Context, done: readonly Deletion[]): Promise<void> {
+  const now = context.now();
   const { resources } = context.store;
   await resources.close(
     done.flatMap(({ row, ...one }) => (one.act === "close" ? [{ uid: row.uid, reason: one.reason }] : [])),
@@ -78,7 +106,6 @@ export async function deleteClaimed(
     done.flatMap((one) => (one.act === "postpone" ? [toTry(one, now)] : [])),
     now,
   );
-  return done;
 }
 
 async function deleteOne(context: Context, { row, isShared }: ClaimedResource): Promise<Deletion> {

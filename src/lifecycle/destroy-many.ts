@@ -1,6 +1,7 @@
 import type { Principal } from "../auth/principal.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import type { SelectorTerm } from "../machine/selector.ts";
+import { atMostFive } from "./at-most-five.ts";
 import type { RequestContext } from "./context.ts";
 import { destroyMachine } from "./destroy.ts";
 import { breaksRule, done, type Outcome } from "./refusal.ts";
@@ -40,15 +41,15 @@ export async function destroyMany(
   }
   const marked = await endings.requestDestroyAll(meant, context.now(), NAMED);
   await endings.forbidReturns(meant, context.now());
-  return done({ rows: marked, work: destroyInTurn(context, marked.slice(0, DONE_AT_ONCE)) });
+  return done({ rows: marked, work: destroyTogether(context, marked.slice(0, DONE_AT_ONCE)) });
 }
 
 /** `run=` and `run!=` are what an empty variable leaves, and would mean machines that nobody meant. */
 const isNaming = (term: SelectorTerm): boolean =>
   term.test === "exists" || (term.test === "in" && term.values.every((value) => value !== ""));
 
-/** Destroys these one after the other, on their owner's word; over the rate the sweep does. */
-export async function destroyInTurn(context: RequestContext, rows: readonly MachineRow[]): Promise<void> {
+/** Destroys these, on their owner's word; over the rate the sweep does. */
+export async function destroyTogether(context: RequestContext, rows: readonly MachineRow[]): Promise<void> {
   if (rows.length === 0 || !(await context.withinRate()).ok) return;
-  for (const row of rows) await destroyMachine(context, row);
+  await atMostFive(rows, { begin: async (row) => () => destroyMachine(context, row), tell: () => {} });
 }

@@ -38,12 +38,14 @@ export async function endMadeWith(
       one.phase === "requested" && claimLeftMs(one, now) > 0;
     const ready = going.filter((one) => !isBeingMade(one));
     if (!context.affords({ fetches: FETCHES, statements: RECORDS + 1 })) return;
+    let isRefused = false;
     await deleteClaimed(context, await resources.claimDelete(ready, now), {
-      async goOn(last) {
-        // Where the provider takes nothing, the others need not be tried as well.
-        const isRefused = last?.act === "postpone" && last.error !== undefined;
+      async goOn(underWay) {
+        // Where the provider takes nothing, the others need not be tried as well: of that the first one tells.
+        if (underWay > 0) return "later";
         return !isRefused && context.affords({ fetches: FETCHES, statements: RECORDS });
       },
+      onDone: (last) => void (isRefused ||= last.act === "postpone" && last.error !== undefined),
     });
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;

@@ -1,9 +1,10 @@
 import type { Principal } from "../auth/principal.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import type { ResourceRow } from "../machine/resource.ts";
+import { atMostFive } from "./at-most-five.ts";
 import type { RequestContext } from "./context.ts";
 import { deleteResource } from "./delete-resource.ts";
-import { destroyInTurn, DONE_AT_ONCE, NAMED } from "./destroy-many.ts";
+import { destroyTogether, DONE_AT_ONCE, NAMED } from "./destroy-many.ts";
 
 /** What goes, in the order in which it goes; of many not all is named. */
 export interface TearDown {
@@ -35,8 +36,11 @@ export async function tearDown(
 }
 
 async function begin(context: RequestContext, machines: readonly MachineRow[], resources: readonly ResourceRow[]) {
-  await destroyInTurn(context, machines.slice(0, DONE_AT_ONCE));
+  await destroyTogether(context, machines.slice(0, DONE_AT_ONCE));
   if (resources.length === 0 || !(await context.withinRate()).ok) return;
   const room = Math.max(0, DONE_AT_ONCE - machines.length);
-  for (const row of resources.slice(0, room)) await deleteResource(context, row);
+  await atMostFive(resources.slice(0, room), {
+    begin: async (row) => () => deleteResource(context, row),
+    tell: () => {},
+  });
 }

@@ -1,6 +1,7 @@
 import type { Reason } from "../machine/reason.ts";
 import { isDoomed, type Case } from "./case.ts";
 import type { PhaseContext } from "./context.ts";
+import { inPace } from "./in-pace.ts";
 import { isProvenGone } from "./look.ts";
 
 /** A machine that the provider agreed to delete, and the item that tells it. */
@@ -28,10 +29,13 @@ export function acceptedIn({ items }: PhaseContext, cases: readonly Case[]): Acc
 export async function proveGone(context: PhaseContext, accepted: readonly Accepted[]): Promise<void> {
   const { pace, items, store, now } = context;
   const gone: Accepted[] = [];
-  for (const one of accepted) {
-    if ((await pace.stop({ fetches: 1, statements: 2 })) !== null) break;
-    if (await isProvenGone(context, one.providerId)) gone.push(one);
-  }
+  await inPace(pace, accepted, {
+    costOf: () => ({ fetches: 1, statements: 0 }),
+    rest: () => ({ fetches: 0, statements: 2 }),
+    act: ({ providerId }) => isProvenGone(context, providerId),
+    stopped: () => false,
+    tell: (one, isGone) => void (isGone && gone.push(one)),
+  });
   for (const { item } of gone) {
     const told = items[item];
     if (told) items[item] = { ...told, outcome: "destroyed" };

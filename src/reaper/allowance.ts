@@ -16,7 +16,7 @@ const HELD_MS = 40 * 60_000;
 export interface DeathAllowance {
   /**
    * Takes one death from the allowance, before it is brought about; what comes of it gives nothing back. True where the end has come,
-   * its owner asked, or it was allowed before. False = it is held.
+   * its owner asked, or it was allowed before. False = it is held. Of several that ask at once each waits for those before it.
    */
   take(verdict: Pick<Verdict, "reason">, row: MachineRow | null, machine: Machine): Promise<boolean>;
 }
@@ -36,15 +36,23 @@ export function createAllowance({ inventory, settings }: Store, rules: Rules, no
     return heldUntil > now ? 0 : Math.floor(Math.max(LEAST, SHARE * (await inventory.countLive())));
   }
 
+  async function takeOne(): Promise<boolean> {
+    left ??= await limit();
+    left -= 1;
+    if (left >= 0) return true;
+    if (!isHeld) await settings.holdBlastCap(now + HELD_MS);
+    isHeld = true;
+    return false;
+  }
+
+  let before: Promise<unknown> = Promise.resolve();
   return {
     async take({ reason }, row, machine) {
       if (!isEarlyDeath(reason) || isDecided(row) || now >= promisedEnd(row, machine, rules, now)) return true;
-      left ??= await limit();
-      left -= 1;
-      if (left >= 0) return true;
-      if (!isHeld) await settings.holdBlastCap(now + HELD_MS);
-      isHeld = true;
-      return false;
+      const taken = before.then(takeOne);
+      // That it failed is told to whoever asked.
+      before = Promise.allSettled([taken]);
+      return taken;
     },
   };
 }

@@ -4,6 +4,7 @@ import { tellLabel } from "../lifecycle/renew.ts";
 import { selectorOf } from "../machine/ownership.ts";
 import { isDoomed, RECORDS, remaining, type Case } from "./case.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
+import { inPace } from "./in-pace.ts";
 import { LABEL_CALLS } from "./labels.ts";
 
 /** Writes down the intent to destroy. What was renewed between the look and the claim is kept: the renewal won. */
@@ -30,23 +31,28 @@ export async function claim({ store, credential, now }: PhaseContext, cases: rea
   });
 }
 
-/** Carries out what was decided, one after the other. */
-export async function actAll(context: PhaseContext, cases: readonly Case[]): Promise<Case[]> {
-  const acted: Case[] = [];
-  for (const one of cases) acted.push(await carryOut(context, one));
-  return acted;
+/** Carries out what was decided, and tells what came of each, in their order. */
+export function actAll(context: PhaseContext, cases: readonly Case[], tell: (one: Case) => void): Promise<void> {
+  return inPace(context.pace, cases, {
+    costOf: (one) => (isDoomed(one) ? DELETE : one.act === "label" ? LABEL : null),
+    rest: () => ({ fetches: 0, statements: RECORDS - 1 }),
+    act: (one) => carryOut(context, one),
+    stopped: ({ row }, stop) => remaining(row, stop),
+    tell: (_one, came) => tell(came),
+  });
 }
+
+const DELETE = { fetches: 1, statements: 0 };
+const LABEL = { fetches: LABEL_CALLS, statements: 1 };
 
 /** Each failure is its own (I8), save those that would meet all. */
 async function carryOut(context: PhaseContext, one: Case): Promise<Case> {
-  const isLabel = one.act === "label";
-  if (!isDoomed(one) && !isLabel) return one;
-  const stop = await context.pace.stop({ fetches: isLabel ? LABEL_CALLS : 1, statements: RECORDS - 1 });
-  if (stop !== null) return remaining(one.row, stop);
   try {
     if (isDoomed(one)) await destroySeen(context.driver, one.machine, selectorOf(one.row, context.rules));
-    else if ((await tellLabel(context, one.row)) === "told") return { ...one, reason: "label" };
-    else return { ...one, act: "wait", outcome: "error", reason: "label_behind" };
+    else if (one.act === "label")
+      return (await tellLabel(context, one.row)) === "told"
+        ? { ...one, reason: "label" }
+        : { ...one, act: "wait", outcome: "error", reason: "label_behind" };
     return one;
   } catch (error) {
     return failed(context, one, error);

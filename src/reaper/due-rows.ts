@@ -13,9 +13,10 @@ import { decide } from "../machine/decide.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { machineIn, type Sighting } from "../machine/sighting.ts";
 import { acceptedIn, proveGone, type Accepted } from "./accepted.ts";
-import { RECORDS, remaining, type Case, type Queue } from "./case.ts";
+import { isDoomed, RECORDS, remaining, type Case, type Queue } from "./case.ts";
 import { actAll, claim, failed } from "./carry-out.ts";
 import type { PhaseContext } from "./context.ts";
+import { inPace } from "./in-pace.ts";
 import { LABEL_CALLS, settleLabels } from "./labels.ts";
 import { BATCH, listByUid, lookById, lookByName, sightingIn, type Listed } from "./look.ts";
 import { itemOf, type Item } from "./report.ts";
@@ -82,10 +83,18 @@ async function workOn(
 ): Promise<{ cases: readonly Case[]; failure: string | null }> {
   const listed = await listByUid(context, rows);
   const judged = await judgeAll(context, queue, rows, listed);
-  const cases = await actAll(context, await claim(context, judged));
-  // Told before it is written down: what was done is done, though D1 may not take it.
-  context.items.push(...cases.map(toItem));
-  await writeCases(context, queue, cases);
+  const claimed = await claim(context, judged);
+  const cases: Case[] = [];
+  try {
+    await actAll(context, claimed, (one) => {
+      cases.push(one);
+      // Told before it is written down: what was done is done, though D1 may not take it.
+      context.items.push(toItem(one));
+    });
+  } finally {
+    // Where the batch breaks off, what was done of it is written down all the same.
+    await writeCases(context, queue, cases);
+  }
   return { cases, failure: listed.failure?.detail ?? context.pace.refusal };
 }
 
@@ -98,21 +107,38 @@ async function judgeAll(
 ): Promise<Case[]> {
   const cases: Case[] = [];
   let planned = 0;
-  for (const row of rows) {
-    const stop = await context.pace.stop({ fetches: planned + queue.looks + 1, statements: RECORDS });
-    if (stop !== null) {
-      cases.push(remaining(row, stop));
-      continue;
-    }
-    try {
-      const one = await judge(context, queue, row, await look(context, queue, row, listed));
+  await inPace(context.pace, rows, {
+    costOf: () => ({ fetches: queue.looks + 1, statements: 0 }),
+    rest: () => ({ fetches: planned, statements: RECORDS }),
+    act: (row) => lookAndJudge(context, queue, row, listed),
+    stopped: remaining,
+    async tell(_row, judged) {
+      const one = await heldBack(context, judged);
       planned += one.act === "destroy" ? 1 : one.act === "label" ? LABEL_CALLS : 0;
       cases.push(one);
-    } catch (error) {
-      cases.push(failed(context, remaining(row, "budget"), error));
-    }
-  }
+    },
+  });
   return cases;
+}
+
+async function lookAndJudge(context: PhaseContext, queue: Queue, row: MachineRow, listed: Listed): Promise<Case> {
+  try {
+    return await judge(context, queue, row, await look(context, queue, row, listed));
+  } catch (error) {
+    return failed(context, remaining(row, "budget"), error);
+  }
+}
+
+/** Takes a death from the allowance, in the order of the rows; what is beyond it is held. */
+async function heldBack(context: PhaseContext, one: Case): Promise<Case> {
+  if (!isDoomed(one)) return one;
+  const { row, machine, why: reason } = one;
+  try {
+    if (await context.allowance.take({ reason }, row, machine)) return one;
+    return { ...one, act: "wait", reason: "held", outcome: "alert" };
+  } catch (error) {
+    return failed(context, remaining(row, "budget"), error);
+  }
 }
 
 /** A deletion that was agreed to, and an end that has come, are asked for by id; else the list must do. */
@@ -131,8 +157,6 @@ async function judge(context: PhaseContext, queue: Queue, row: MachineRow, sight
   const isMissing = sighting.seen === "absent" && row.providerId === null;
   const one = { row, machine, isMissing, isClaimed: false, isUndeleted: false, act, why: reason, reason, detail: null };
   if (act === "destroy" && machine && row.deleteAcceptedAt !== null) return undeleted(context, { ...one, machine });
-  if (act === "destroy" && machine && !(await context.allowance.take({ reason }, row, machine)))
-    return { ...one, act: "wait", reason: "held", outcome: "alert" };
   if (act === "destroy") return { ...one, outcome: "accepted" };
   if (act === "close") return { ...one, outcome: reason === "never_seen" ? "settled" : "destroyed" };
   if (alert) return { ...one, outcome: "alert" };

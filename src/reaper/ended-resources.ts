@@ -41,8 +41,11 @@ export async function endResources(context: PhaseContext): Promise<void> {
   let stop: StopReason = "budget";
   const done = await deleteClaimed(context, claimed, {
     givesUp: true,
-    async goOn(last) {
-      if (last?.act === "postpone" && concernsAll(last.error)) pace.refuse(last.error.message);
+    onDone(last) {
+      if (last.act === "postpone" && concernsAll(last.error)) pace.refuse(last.error.message);
+    },
+    // They have all been paid for.
+    async goOn() {
       const reason = await pace.stop({ fetches: 0, statements: 0 });
       stop = reason ?? stop;
       return reason === null;

@@ -12,10 +12,12 @@ import { Withheld } from "./reap-older-than.ts";
 import { namesOf, type Item, type SweepReason } from "./report.ts";
 
 /**
- * To read the machine again and destroy it; to find its row, close it and tell; and what reap writes at its end. The event of one without
- * a row takes the place of its closing.
+ * To read the machine again and destroy it; to find its row, close it and tell. The event of one without a row takes the place of its
+ * closing.
  */
-const COST = { fetches: 3, statements: 4 + 2 };
+const COST = { fetches: 3, statements: 4 };
+/** What reap writes at its end. */
+const RECORDS = 2;
 
 /** What is known of a machine that was listed, so that one that stays costs no call. */
 interface Known {
@@ -26,6 +28,9 @@ interface Known {
   readonly nextTryAt: number;
 }
 
+/** What is told of one; or why the provider agreed to delete it, of which it is still to be proven that it is gone. */
+export type Fate = { readonly item: Item } | { readonly accepted: Reason };
+
 export interface GuardedDriver extends Driver {
   /**
    * Looks up what D1 knows of machines that were listed, and answers them in the order of their turn: those that failed before
@@ -33,20 +38,26 @@ export interface GuardedDriver extends Driver {
    */
   know(machines: readonly Machine[]): Promise<readonly Machine[]>;
   readonly known: ReadonlyMap<string, Known>;
-  /** Those that the provider agreed to delete, and why; that they are gone is to be proven. */
-  readonly accepted: ReadonlyMap<string, Reason>;
+  /**
+   * To be asked for each, in order and for one at a time, before it is destroyed: whether that is paid for, and may come early. `later`:
+   * once another one is destroyed. Throws {@link Withheld}.
+   */
+  readonly admit: (machine: Machine) => Promise<"admitted" | "later">;
+  /** What came of those whose turn it was, in their order: null where it failed. */
+  readonly fates: ReadonlyMap<string, Fate | null>;
   /** Why it destroyed no more; null while it did. */
   readonly stopped: StopReason | null;
 }
 
 /**
- * A driver whose `destroy` decides first: over what is known from the list, and if that says that the machine may die, over
+ * A driver that decides before it destroys: over what is known from the list whether one is admitted, and of one that is, over
  * a fresh read of machine and row (I2, I4). Otherwise it throws {@link Withheld}. Whatever it decides is told.
  */
 export function guard(context: PhaseContext): GuardedDriver {
   const { driver, store, pace, rules } = context;
   const known = new Map<string, Known>();
-  const accepted = new Map<string, Reason>();
+  const fates = new Map<string, Fate | null>();
+  const admitted = new Set<string>();
   let stopped: StopReason | null = null;
 
   async function know(machines: readonly Machine[]): Promise<readonly Machine[]> {
@@ -66,7 +77,9 @@ export function guard(context: PhaseContext): GuardedDriver {
 
   function tell(providerId: string, row: MachineRow | null, outcome: Item["outcome"], reason: SweepReason): void {
     const { machine } = known.get(providerId) ?? {};
-    context.items.push({ ...namesOf(row, machine?.labels), providerId, outcome, reason, detail: null });
+    fates.set(providerId, {
+      item: { ...namesOf(row, machine?.labels), providerId, outcome, reason, detail: null },
+    });
   }
 
   function keep(providerId: string, row: MachineRow | null, isAlert: boolean, reason: SweepReason): never {
@@ -75,16 +88,24 @@ export function guard(context: PhaseContext): GuardedDriver {
   }
 
   /** What the list showed is enough to keep a machine, and never enough to destroy it. */
-  async function mayTry(providerId: string, now: number): Promise<void> {
+  async function admit({ providerId }: Machine): Promise<"admitted" | "later"> {
+    const now = context.now();
+    fates.set(providerId, null);
     const listed = known.get(providerId);
     const { row = null, nextTryAt = 0 } = listed ?? {};
     const verdict = listed && decide(row, present(listed.machine), now, rules);
     if (verdict && verdict.act !== "destroy") keep(providerId, row, verdict.alert, verdict.reason);
     if (nextTryAt > now && nextTryAt <= now + LONGEST_WAIT_MS) keep(providerId, row, false, "backing_off");
-    stopped ??= await pace.stop(COST);
+    const { fetches, statements } = COST;
+    const count = admitted.size + 1;
+    const stop = await pace.stop({ fetches: fetches * count, statements: statements * count + RECORDS });
+    if (stop === "budget" && count > 1) return "later";
+    stopped = stop;
     if (stopped !== null) throw new Withheld("budget", stopped);
     if (listed && verdict && !(await context.allowance.take(verdict, row, listed.machine)))
       keep(providerId, row, true, "held");
+    admitted.add(providerId);
+    return "admitted";
   }
 
   async function destroyNow(providerId: string, now: number): Promise<void> {
@@ -94,14 +115,15 @@ export function guard(context: PhaseContext): GuardedDriver {
     const { act, reason, alert, isProven } = await destroyIfDue(context, row, present(machine), now);
     if (act !== "destroy") keep(providerId, row, alert, reason);
     if (isProven) return tell(providerId, row, "destroyed", reason);
-    accepted.set(providerId, reason);
+    fates.set(providerId, { accepted: reason });
   }
 
   return {
     ...driver,
     known,
     know,
-    accepted,
+    admit,
+    fates,
     get stopped() {
       return stopped;
     },
@@ -113,13 +135,14 @@ export function guard(context: PhaseContext): GuardedDriver {
     },
 
     async destroy(providerId) {
-      const now = context.now();
-      await mayTry(providerId, now);
+      if (!admitted.has(providerId)) throw new Withheld("kept", "it was not admitted");
       try {
-        await destroyNow(providerId, now);
+        await destroyNow(providerId, context.now());
       } catch (error) {
         if (concernsAll(error)) pace.refuse(error.message);
         throw error;
+      } finally {
+        admitted.delete(providerId);
       }
     },
   };

@@ -7,11 +7,11 @@ import { learnEnds } from "../lifecycle/renew.ts";
 import { decide, type Verdict } from "../machine/decide.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import { isSame, ourSelector } from "../machine/ownership.ts";
-import type { Reason } from "../machine/reason.ts";
 import { hasNews, present } from "../machine/sighting.ts";
 import type { InventoryPass, Progress } from "../store/lock.ts";
 import type { OrphanMachine } from "../store/machine-orphans.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
+import { inPace } from "./in-pace.ts";
 import { isProvenGone } from "./look.ts";
 import { countFailure } from "./missing-rows.ts";
 import { tellUnrecorded } from "./unrecorded.ts";
@@ -111,38 +111,48 @@ interface Other {
   readonly row: MachineRow | null;
 }
 
-type Tell = (outcome: Item["outcome"], reason: SweepReason, detail?: string | null) => void;
+/** One that was decided on. */
+type Decided = Other & Verdict;
 
 /** Adopts what has no row and destroys what has a tombstone. False where the budget ended before it was done. */
 async function settleOthers(context: PhaseContext, others: readonly Other[]): Promise<boolean> {
   const now = context.now();
-  const orphans: OrphanMachine[] = [];
   const credential = await context.credential();
+  const decided = others.map((one) => ({ ...one, ...decide(one.row, present(one.machine, true), now, context.rules) }));
   let isDone = true;
-  for (const { machine, row } of others) {
-    const tell: Tell = (outcome, reason, detail = null) =>
-      void context.items.push({
-        ...namesOf(row, machine.labels),
-        providerId: machine.providerId,
-        outcome,
-        reason,
-        detail,
-      });
-    const { act, reason, alert } = decide(row, present(machine, true), now, context.rules);
-    if (act === "adopt") orphans.push(orphanOf(machine, row, { ...context, credential, now }));
-    if (alert) tell("alert", reason);
-    else if (reason === "unknown_age") tell("unknown_age", reason);
-    // What has no row and is past every promise is reap's.
-    if (act === "destroy" && row !== null && !isLive(row) && row.phase !== "disowned") {
-      const stop = await context.pace.stop(LATE);
-      if (stop === null) await destroyLate(context, { machine, row }, reason, tell);
-      else tell("remaining", stop);
-      isDone &&= stop === null;
-    }
-  }
-  await adopt(context, orphans);
+  await inPace(context.pace, decided, {
+    costOf: (one) => (isLate(one) ? LATE : null),
+    rest: () => ({ fetches: 0, statements: 0 }),
+    act: async (one) => (isLate(one) ? destroyLate(context, one) : notesOf(one)),
+    stopped(one, stop) {
+      isDone = false;
+      return [toItem(one, "remaining", stop)];
+    },
+    tell: (_one, items) => void context.items.push(...items),
+  });
+  const orphans = decided.filter(({ act }) => act === "adopt");
+  await adopt(
+    context,
+    orphans.map(({ machine, row }) => orphanOf(machine, row, { ...context, credential, now })),
+  );
   return isDone;
 }
+
+/** What has a tombstone. What has no row and is past every promise is reap's. */
+const isLate = ({ act, row }: Decided): boolean =>
+  act === "destroy" && row !== null && !isLive(row) && row.phase !== "disowned";
+
+function notesOf(one: Decided): Item[] {
+  if (one.alert) return [toItem(one, "alert", one.reason)];
+  return one.reason === "unknown_age" ? [toItem(one, "unknown_age", one.reason)] : [];
+}
+
+const toItem = (
+  { machine, row }: Other,
+  outcome: Item["outcome"],
+  reason: SweepReason,
+  detail: string | null = null,
+): Item => ({ ...namesOf(row, machine.labels), providerId: machine.providerId, outcome, reason, detail });
 
 async function adopt({ store, memory, now, items }: PhaseContext, orphans: readonly OrphanMachine[]): Promise<void> {
   if (orphans.length === 0) return;
@@ -165,21 +175,24 @@ async function adopt({ store, memory, now, items }: PhaseContext, orphans: reado
   }
 }
 
-async function destroyLate(context: PhaseContext, { machine, row }: Other, reason: Reason, tell: Tell): Promise<void> {
+async function destroyLate(context: PhaseContext, one: Decided): Promise<Item[]> {
+  const { machine, row, reason } = one;
+  const told: Item[] = [];
   try {
-    if (!(await context.allowance.take({ reason }, row, machine))) return tell("alert", "held");
+    if (!(await context.allowance.take({ reason }, row, machine))) return [toItem(one, "alert", "held")];
     const live = await context.driver.get(machine.providerId);
     const current = (await context.store.machines.ofMachines([live])).get(live.providerId) ?? null;
     const verdict = await destroyIfDue(context, current, present(live), context.now());
     const isProven = verdict.isProven || (verdict.act === "destroy" && (await isProvenGone(context, live.providerId)));
-    tell(outcomeOf({ ...verdict, isProven }), verdict.reason);
+    told.push(toItem(one, outcomeOf({ ...verdict, isProven }), verdict.reason));
     if (verdict.act === "destroy" && isProven)
       await tellUnrecorded(context, [{ machine: live, row: current, reason: verdict.reason }]);
   } catch (error) {
     if (concernsAll(error)) throw error;
     const failure = failureOf(error);
-    tell(needsSomebody(error) ? "alert" : "error", failure.reason, failure.detail);
+    told.push(toItem(one, needsSomebody(error) ? "alert" : "error", failure.reason, failure.detail));
   }
+  return told;
 }
 
 function outcomeOf({ act, alert, isProven }: Verdict & { readonly isProven: boolean }): Item["outcome"] {

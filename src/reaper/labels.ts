@@ -2,6 +2,7 @@ import { tellLabel } from "../lifecycle/renew.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import { PLANS } from "./budget.ts";
 import type { PhaseContext } from "./context.ts";
+import { inPace } from "./in-pace.ts";
 import { BATCH } from "./look.ts";
 import { itemOf } from "./report.ts";
 
@@ -23,15 +24,16 @@ export async function settleLabels(context: PhaseContext): Promise<void> {
   const rows = pace.affords({ fetches: 0, statements: 2 + 2 * most })
     ? await store.leases.claimLabels(now, now - EVERY_MS, most)
     : [];
-  for (const row of rows) {
-    const stop = await pace.stop({ fetches: LABEL_CALLS, statements: 2 });
-    if (stop !== null) {
-      items.push(itemOf(row, "remaining", stop));
-      continue;
-    }
-    const isTold = (await tellLabel(context, row)) === "told";
-    items.push(isTold ? itemOf(row, "settled", "label") : itemOf(row, "error", "label_behind"));
-  }
+  await inPace(pace, rows, {
+    costOf: () => ({ fetches: LABEL_CALLS, statements: 1 }),
+    rest: () => ({ fetches: 0, statements: 1 }),
+    act: async (row) =>
+      (await tellLabel(context, row)) === "told"
+        ? itemOf(row, "settled", "label")
+        : itemOf(row, "error", "label_behind"),
+    stopped: (row, stop) => itemOf(row, "remaining", stop),
+    tell: (_row, item) => void items.push(item),
+  });
   const tried = new Set(rows.map(({ uid }) => uid));
   const isWaiting = ({ uid, deleteAcceptedAt }: MachineRow) => !tried.has(uid) && deleteAcceptedAt === null;
   const waiting = (await store.work.unsettled(now, BATCH)).filter(isWaiting);

@@ -5,13 +5,16 @@ import { isSecondLook } from "../machine/rules.ts";
 import { absent, machineIn, type Sighting } from "../machine/sighting.ts";
 import type { InventoryPass, Progress } from "../store/lock.ts";
 import { concernsAll, failureOf, type PhaseContext } from "./context.ts";
+import { inPace } from "./in-pace.ts";
 import { BATCH, listByUid, lookById } from "./look.ts";
-import { itemOf, namesOf } from "./report.ts";
+import { itemOf, namesOf, type Item } from "./report.ts";
 
 const LEAST = 3;
 const SHARE = 0.2;
-/** To ask for one by its id, and what is still written afterwards. */
-const LOOK = { fetches: 1, statements: 5 };
+/** To ask for one by its id. */
+const LOOK = { fetches: 1, statements: 0 };
+/** What is still written afterwards. */
+const RECORDS = { fetches: 0, statements: 5 };
 
 /** More than these are not lost one by one: something is wrong with the inventory. */
 export const isTooMany = ({ absent: count, shown }: InventoryPass): boolean => count > Math.max(LEAST, SHARE * shown);
@@ -53,36 +56,52 @@ export async function lookForMissing(context: PhaseContext, pass: InventoryPass)
   }
   pass.failures = 0;
   const shown = new Set(listed.machines.map(({ providerId }) => providerId));
-  const found: Found[] = [];
-  for (const row of rows) {
-    if (row.providerId === null || shown.has(row.providerId)) continue;
-    const sighting = await lookAgain(context, pass, row);
-    if (sighting !== null) found.push({ row, sighting });
-  }
-  await write(context, found);
-  pass.after = after;
+  // What a slice counts is the pass's once it is written down: one that fails is tried again.
+  const counted = { ...pass };
+  const absences: Found[] = [];
+  for (const row of rows)
+    if (row.providerId !== null && !shown.has(row.providerId))
+      absences.push({ row, sighting: await firstLook(context, counted, row) });
+  await write(context, await lookAgain(context, absences));
+  Object.assign(pass, counted, { after });
   return progress;
 }
 
-/** The second look at a row that a list does not show, by its id; null where there is nothing more to decide now. */
-async function lookAgain(context: PhaseContext, pass: InventoryPass, row: MachineRow): Promise<Sighting | null> {
+/** What it means that a list does not show a row, and counts it. */
+async function firstLook(context: PhaseContext, pass: InventoryPass, row: MachineRow): Promise<Sighting> {
   const doubt = await doubtOf(context, row, context.memory.reconcile.doubts.inventory_untrusted || isTooMany(pass));
-  const first = absent("list", doubt);
   if (doubt === "other_credential") pass.foreign += 1;
   else if (row.missingSince === null) pass.absent += 1;
-  if (doubt !== null || row.providerId === null || !isSecondLook(row.missingSince, context.now())) return first;
-  const stop = await context.pace.stop(LOOK);
-  if (stop !== null) {
-    context.items.push(itemOf(row, "remaining", stop));
-    return null;
-  }
+  return absent("list", doubt);
+}
+
+/** The second look at rows that a list does not show, by their ids; without those of which nothing more can be said now. */
+async function lookAgain(context: PhaseContext, absences: readonly Found[]): Promise<readonly Found[]> {
+  const { pace, items } = context;
+  const found: Found[] = [];
+  await inPace(pace, absences, {
+    costOf: (one) => (isToLookFor(one, context.now()) ? LOOK : null),
+    rest: () => RECORDS,
+    act: (one): Promise<Found | Item> => lookFor(context, one),
+    stopped: ({ row }, stop) => itemOf(row, "remaining", stop),
+    tell: (_one, came) => void ("sighting" in came ? found.push(came) : items.push(came)),
+  });
+  return found;
+}
+
+const isToLookFor = ({ row, sighting }: Found, now: number): boolean =>
+  sighting.seen === "absent" && sighting.doubt === null && isSecondLook(row.missingSince, now);
+
+/** What is at a row's id; a failure is told of it alone, save one that would meet all. */
+async function lookFor(context: PhaseContext, one: Found): Promise<Found | Item> {
+  const { row } = one;
+  if (row.providerId === null || !isToLookFor(one, context.now())) return one;
   try {
-    return await lookById(context, row, row.providerId);
+    return { row, sighting: await lookById(context, row, row.providerId) };
   } catch (error) {
     if (concernsAll(error)) throw error;
     const { reason, detail } = failureOf(error);
-    context.items.push(itemOf(row, "error", reason, detail));
-    return null;
+    return itemOf(row, "error", reason, detail);
   }
 }
 

@@ -5,8 +5,9 @@ import type { Machine } from "../machine/machine.ts";
 import { ourSelector, selectorOf } from "../machine/ownership.ts";
 import type { Rules } from "../machine/rules.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
+import { inPace } from "./in-pace.ts";
 import { isProvenGone } from "./look.ts";
-import { namesOf, type Item, type SweepReason } from "./report.ts";
+import { namesOf, type Item } from "./report.ts";
 
 /** Nothing younger can be overdue by its label. */
 const YOUNGEST_MS = 3_600_000;
@@ -16,41 +17,39 @@ const YOUNGEST_MS = 3_600_000;
  * each after a fresh read. An owner's renewal is on the label within moments, so an hour is patience enough; and nothing that
  * a row might still protect longer is touched before.
  */
-export async function reapBlind({
-  driver,
-  rules,
-  pace,
-  now,
-  items,
-}: Pick<PhaseContext, "driver" | "rules" | "now" | "pace" | "items">): Promise<string | null> {
+export async function reapBlind(context: BlindContext): Promise<string | null> {
+  const { driver, rules, pace, now, items } = context;
   const at = now();
   const options = { olderThan: at - YOUNGEST_MS, enough: pace.listed, maxPages: pace.pages, goOn: pace.mayList };
   const { machines, failure } = await listOld(driver, rules, options);
-  for (const machine of machines) {
-    if (decideBlind(machine, at, rules).act !== "destroy") continue;
-    const { providerId } = machine;
-    const tell = (outcome: Item["outcome"], reason: SweepReason, detail: string | null = null) =>
-      items.push({ ...namesOf(null, machine.labels), providerId, outcome, reason, detail });
-    const stop = await pace.stop({ fetches: 3, statements: 0 });
-    if (stop !== null) {
-      tell("remaining", stop);
-      continue;
-    }
-    try {
-      const seen = await driver.get(providerId);
-      const verdict = decideBlind(seen, at, rules);
-      if (verdict.act === "destroy") await destroySeen(driver, seen, selectorOf(null, rules));
-      const isProven = verdict.act === "destroy" && (await isProvenGone({ driver, pace }, providerId));
-      if (verdict.act === "destroy") tell(isProven ? "destroyed" : "accepted", verdict.reason);
-      else tell("kept", verdict.reason);
-    } catch (error) {
-      const { reason, detail } = failureOf(error);
-      if (isNotFound(error)) tell("destroyed", "gone");
-      else tell(needsSomebody(error) ? "alert" : "error", reason, detail);
-      if (concernsAll(error)) pace.refuse(detail);
-    }
-  }
+  const due = machines.filter((machine) => decideBlind(machine, at, rules).act === "destroy");
+  await inPace(pace, due, {
+    costOf: () => ({ fetches: 3, statements: 0 }),
+    rest: () => ({ fetches: 0, statements: 0 }),
+    act: ({ providerId }) => destroyOverdue(context, providerId, at),
+    stopped: (_machine, stop): Came => ({ outcome: "remaining", reason: stop, detail: null }),
+    tell: ({ labels, providerId }, came) => void items.push({ ...namesOf(null, labels), providerId, ...came }),
+  });
   return failure ?? pace.refusal;
+}
+
+type BlindContext = Pick<PhaseContext, "driver" | "rules" | "now" | "pace" | "items">;
+type Came = Pick<Item, "outcome" | "reason" | "detail">;
+
+async function destroyOverdue({ driver, rules, pace }: BlindContext, providerId: string, at: number): Promise<Came> {
+  try {
+    const seen = await driver.get(providerId);
+    const { act, reason } = decideBlind(seen, at, rules);
+    if (act !== "destroy") return { outcome: "kept", reason, detail: null };
+    await destroySeen(driver, seen, selectorOf(null, rules));
+    const isProven = await isProvenGone({ driver, pace }, providerId);
+    return { outcome: isProven ? "destroyed" : "accepted", reason, detail: null };
+  } catch (error) {
+    const failure = failureOf(error);
+    if (concernsAll(error)) pace.refuse(failure.detail);
+    if (isNotFound(error)) return { outcome: "destroyed", reason: "gone", detail: null };
+    return { outcome: needsSomebody(error) ? "alert" : "error", ...failure };
+  }
 }
 
 /** What was read before a list failed is there all the same. */

@@ -1,6 +1,8 @@
 import { destroySeen } from "../driver/destroy-seen.ts";
 import { invalidInput, type Driver } from "../driver/driver.ts";
+import { atMostFive } from "../lifecycle/at-most-five.ts";
 import { creationTime } from "../machine/age.ts";
+import type { Machine } from "../machine/machine.ts";
 import { matches, type Selector } from "../machine/selector.ts";
 
 /**
@@ -27,6 +29,11 @@ export interface ReapOrder {
   readonly now: number;
   /** Ends the run; what is left is reported. */
   readonly signal?: AbortSignal;
+  /**
+   * Asked before each that is old enough, in order and for one at a time. Throws {@link Withheld} to spare it; `later` asks again when
+   * another one is done.
+   */
+  readonly admit?: (machine: Machine) => Promise<"admitted" | "later">;
 }
 
 /** Provider ids, in the order in which the provider listed them. */
@@ -45,46 +52,64 @@ export interface Reaped {
 /**
  * Destroys every machine that matches `selector` and is older than `maxAgeMs` at `now`: by the provider's creation time,
  * or where that is missing by the unix seconds in `createdLabel` (S159-S181, contract A's ReapOlderThan). One exactly that
- * old survives. One failure stops nothing; a failed list destroys nothing and surfaces. Knows the five operations only, so
- * it runs over any driver.
+ * old survives. At most five are destroyed at once. One failure stops nothing; a failed list destroys nothing and surfaces. Knows
+ * the five operations only, so it runs over any driver.
  */
-export async function reapOlderThan(
-  driver: Driver,
-  { selector, createdLabel, maxAgeMs, now, signal }: ReapOrder,
-): Promise<Reaped> {
-  checkOrder({ selector, createdLabel, maxAgeMs, now });
+export async function reapOlderThan(driver: Driver, order: ReapOrder): Promise<Reaped> {
+  checkOrder(order);
+  const { selector, maxAgeMs, now, signal, admit = async () => "admitted" } = order;
   const listed = await driver.list(selector, { olderThan: now - maxAgeMs });
-  const mine = listed.filter((machine) => matches(machine.labels, selector));
-  const report = {
-    destroyed: [] as string[],
-    errors: [] as { providerId: string; error: Error }[],
-    kept: [] as { providerId: string; reason: string }[],
-    remaining: [] as string[],
-    unknownAge: [] as string[],
-  };
+  const told: Told[] = [];
   let stopped = false;
-  for (const machine of mine) {
-    const { providerId } = machine;
-    const created = creationTime(machine, now, createdLabel);
-    if (created === null) report.unknownAge.push(providerId);
-    else if (now - created <= maxAgeMs) continue;
-    else if (machine.status === "deleting") report.destroyed.push(providerId);
-    else if (stopped || signal?.aborted) report.remaining.push(providerId);
-    else
-      try {
-        await destroySeen(driver, machine, selector);
-        report.destroyed.push(providerId);
-      } catch (error) {
-        if (!(error instanceof Withheld))
-          report.errors.push({ providerId, error: error instanceof Error ? error : new Error("failed") });
-        else if (error.code !== "budget") report.kept.push({ providerId, reason: error.message });
-        else {
-          stopped = true;
-          report.remaining.push(providerId);
-        }
-      }
+  function notDestroyed(providerId: string, error: unknown): Told {
+    if (!(error instanceof Withheld))
+      return { errors: [{ providerId, error: error instanceof Error ? error : new Error("failed") }] };
+    if (error.code !== "budget") return { kept: [{ providerId, reason: error.message }] };
+    stopped = true;
+    return { remaining: [providerId] };
   }
-  return report;
+  async function destroy(machine: Machine): Promise<Told> {
+    try {
+      await destroySeen(driver, machine, selector);
+      return { destroyed: [machine.providerId] };
+    } catch (error) {
+      return notDestroyed(machine.providerId, error);
+    }
+  }
+  const mine = listed.filter((machine) => matches(machine.labels, selector));
+  await atMostFive<Machine, Told>(mine, {
+    async begin(machine) {
+      const { providerId } = machine;
+      const known = untried(machine, order);
+      if (known !== null) return async () => known;
+      if (stopped || signal?.aborted) return async () => ({ remaining: [providerId] });
+      try {
+        return (await admit(machine)) === "later" ? "later" : () => destroy(machine);
+      } catch (error) {
+        return async () => notDestroyed(providerId, error);
+      }
+    },
+    tell: (_machine, one) => void told.push(one),
+  });
+  return {
+    destroyed: told.flatMap(({ destroyed = [] }) => destroyed),
+    errors: told.flatMap(({ errors = [] }) => errors),
+    kept: told.flatMap(({ kept = [] }) => kept),
+    remaining: told.flatMap(({ remaining = [] }) => remaining),
+    unknownAge: told.flatMap(({ unknownAge = [] }) => unknownAge),
+  };
+}
+
+/** What is told of one machine. */
+type Told = Partial<Reaped>;
+
+/** What is told of one without a try; null where it is old enough for one. */
+function untried(machine: Machine, { createdLabel, maxAgeMs, now }: ReapOrder): Told | null {
+  const { providerId, status } = machine;
+  const created = creationTime(machine, now, createdLabel);
+  if (created === null) return { unknownAge: [providerId] };
+  if (now - created <= maxAgeMs) return {};
+  return status === "deleting" ? { destroyed: [providerId] } : null;
 }
 
 /** Refuses, before anything is listed, what could mean everything (S169-S173). */

@@ -4,7 +4,8 @@ import { backOffMs } from "../lifecycle/back-off.ts";
 import { LABEL } from "../machine/labels.ts";
 import { ourSelector } from "../machine/ownership.ts";
 import { failureOf, needsSomebody, type PhaseContext } from "./context.ts";
-import { guard } from "./guarded-driver.ts";
+import { guard, type GuardedDriver } from "./guarded-driver.ts";
+import { inPace } from "./in-pace.ts";
 import { isProvenGone } from "./look.ts";
 import { tellUnrecorded, type Gone } from "./unrecorded.ts";
 import { reapOlderThan, type Reaped } from "./reap-older-than.ts";
@@ -24,6 +25,7 @@ export async function reap(context: PhaseContext): Promise<string | null> {
     createdLabel: LABEL.created,
     maxAgeMs: rules.maxAgeMs,
     now,
+    admit: driver.admit,
   };
   const run = (over: Driver) => reapOlderThan(over, order);
 
@@ -38,46 +40,68 @@ export async function reap(context: PhaseContext): Promise<string | null> {
     reaped = await run({ ...driver, list: () => driver.know(partial) });
   }
 
-  const knownOf = (providerId: string) => driver.known.get(providerId);
-  function tell(providerId: string, outcome: Item["outcome"], reason: SweepReason, detail: string | null = null): void {
-    const { row = null, machine } = knownOf(providerId) ?? {};
-    items.push({ ...namesOf(row, machine?.labels), providerId, outcome, reason, detail });
-  }
+  for (const fate of driver.fates.values()) if (fate !== null && "item" in fate) items.push(fate.item);
+  const tell = teller(context, driver);
   const failed = reaped.errors.map(({ providerId, error }) => {
     const { reason, detail } = failureOf(error);
-    const attempts = (knownOf(providerId)?.attempts ?? 0) + 1;
+    const attempts = attemptsOn(driver, providerId) + 1;
     tell(providerId, needsSomebody(error) ? "alert" : "error", reason, detail);
     return { providerId, error: detail, attempts, nextTryAt: now + backOffMs(attempts) };
   });
-  const agreed: FailedReap[] = [];
-  const proven: Gone[] = [];
-  for (const [providerId, reason] of driver.accepted) {
-    const { machine, row } = knownOf(providerId) ?? {};
-    if (await isProven(context, providerId)) {
-      tell(providerId, "destroyed", reason);
-      if (machine !== undefined && row !== undefined) proven.push({ machine, row, reason });
-    } else {
-      // It is to go by itself, and is left alone for a while; what is there all the same did not do what was agreed to.
-      const attempts = (knownOf(providerId)?.attempts ?? 0) + 1;
-      if (attempts <= PATIENCE) tell(providerId, "accepted", reason);
-      else tell(providerId, "alert", "delete_failed");
-      agreed.push({ providerId, error: "delete_failed", attempts, nextTryAt: now + backOffMs(attempts - 1) });
-    }
-  }
+  const { agreed, proven } = await prove(context, driver, tell);
   for (const providerId of reaped.remaining) tell(providerId, "remaining", driver.stopped ?? "budget");
   for (const providerId of reaped.unknownAge) tell(providerId, "unknown_age", "unknown_age");
-  const hasFailed = (providerId: string) => (knownOf(providerId)?.attempts ?? 0) > 0;
   const isOpen = (providerId: string) => agreed.some((one) => one.providerId === providerId);
-  const gone = reaped.destroyed.filter((providerId) => hasFailed(providerId) && !isOpen(providerId));
+  const gone = reaped.destroyed.filter((providerId) => attemptsOn(driver, providerId) > 0 && !isOpen(providerId));
   await tellUnrecorded(context, proven);
   await store.reapFailures.record([...failed, ...agreed], gone);
   return failure ?? pace.refusal;
 }
 
+type Tell = (providerId: string, outcome: Item["outcome"], reason: SweepReason, detail?: string | null) => void;
+
+const teller =
+  ({ items }: PhaseContext, { known }: GuardedDriver): Tell =>
+  (providerId, outcome, reason, detail = null) => {
+    const { row = null, machine } = known.get(providerId) ?? {};
+    items.push({ ...namesOf(row, machine?.labels), providerId, outcome, reason, detail });
+  };
+
+const attemptsOn = ({ known }: GuardedDriver, providerId: string): number => known.get(providerId)?.attempts ?? 0;
+
+/** Looks once more at what the provider agreed to delete. Deletes come before proofs: a look costs what others may need to die. */
+async function prove(
+  context: PhaseContext,
+  driver: GuardedDriver,
+  tell: Tell,
+): Promise<{ readonly agreed: readonly FailedReap[]; readonly proven: readonly Gone[] }> {
+  const now = context.now();
+  const agreed: FailedReap[] = [];
+  const proven: Gone[] = [];
+  const accepted = [...driver.fates].flatMap(([providerId, fate]) =>
+    fate !== null && "accepted" in fate ? [{ providerId, reason: fate.accepted }] : [],
+  );
+  await inPace(context.pace, accepted, {
+    costOf: () => ({ fetches: 1, statements: 0 }),
+    rest: () => ({ fetches: 0, statements: 2 }),
+    act: ({ providerId }) => isProvenGone(context, providerId),
+    stopped: () => false,
+    tell({ providerId, reason }, isProven) {
+      if (isProven) {
+        tell(providerId, "destroyed", reason);
+        const { machine, row } = driver.known.get(providerId) ?? {};
+        if (machine !== undefined && row !== undefined) proven.push({ machine, row, reason });
+        return;
+      }
+      // It is to go by itself, and is left alone for a while; what is there all the same did not do what was agreed to.
+      const attempts = attemptsOn(driver, providerId) + 1;
+      if (attempts <= PATIENCE) tell(providerId, "accepted", reason);
+      else tell(providerId, "alert", "delete_failed");
+      agreed.push({ providerId, error: "delete_failed", attempts, nextTryAt: now + backOffMs(attempts - 1) });
+    },
+  });
+  return { agreed, proven };
+}
+
 /** So many agreements may come to nothing before somebody should look. */
 const PATIENCE = 3;
-
-/** Deletes come before proofs: a look costs what others may need to die. */
-async function isProven(context: PhaseContext, providerId: string): Promise<boolean> {
-  return (await context.pace.stop({ fetches: 1, statements: 2 })) === null && isProvenGone(context, providerId);
-}

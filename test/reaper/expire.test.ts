@@ -161,19 +161,19 @@ describe("expire", () => {
     ["unauthorized", { status: 401, code: "unauthorized", message: "no" }, "alert"],
   ])("ends at a refusal that would meet every machine, %s, and says so of the rest", async (reason, fault, outcome) => {
     const mayfly = createMayfly();
-    for (const name of ["a", "b", "c"]) await put(mayfly, name);
+    for (let number = 0; number < 8; number++) await put(mayfly, `m${number}`);
     mayfly.advance(2 * MINUTE);
     mayfly.simulator.fault({ method: "DELETE", path: "^/v1/servers/", times: 9, ...fault });
     const report = await mayfly.tick();
     const items = report?.phases[0]?.items ?? [];
+    // Five were under way when the first of them was refused.
     expect(items.map((item) => [item.outcome, item.reason])).toEqual([
-      [outcome, reason],
-      ["remaining", "provider_refused"],
-      ["remaining", "provider_refused"],
+      ...Array.from({ length: 5 }, () => [outcome, reason]),
+      ...Array.from({ length: 3 }, () => ["remaining", "provider_refused"]),
     ]);
     expect(items[0]?.detail).toContain(fault.message);
     expect(report?.phases[0]?.failure).toContain(String(fault.status));
-    expect(servers(mayfly)).toHaveLength(3);
+    expect(servers(mayfly)).toHaveLength(8);
   });
 
   it("leaves a row ended that its owner ended after it was read, and whose name is in use again", async () => {

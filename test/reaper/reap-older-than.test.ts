@@ -317,37 +317,44 @@ describe("the report", () => {
 });
 
 describe("S180: stopped early", () => {
+  const old = ["1", "2", "3", "4", "5", "6", "7"];
   const machines = [
-    aged("1", DAY),
-    aged("2", DAY),
-    aged("3", DAY),
-    aged("4", DAY, { status: "deleting" }),
+    ...old.map((id) => aged(id, DAY)),
+    aged("8", DAY, { status: "deleting" }),
     aged("young", MINUTE),
     stamped("doubtful"),
   ];
-  const rest = { destroyed: ["1", "4"], remaining: ["2", "3"], unknownAge: ["doubtful"] };
+  /** Five are under way when the first of them ends. */
+  const five = { destroyed: ["1", "2", "3", "4", "5", "8"], remaining: ["6", "7"], unknownAge: ["doubtful"] };
 
-  it("S180: by its deadline, it destroys no more and reports what remains", async () => {
+  it("S180: by its deadline, it destroys no more than what is under way and reports what remains", async () => {
     const deadline = new AbortController();
     const tiny = createTinyDriver(machines);
     const destroy: Driver["destroy"] = async (providerId) => {
       await tiny.driver.destroy(providerId);
+      await scheduler.wait(0);
       deadline.abort();
     };
-    expect(await reap({ ...tiny.driver, destroy }, HOUR, OURS, deadline.signal)).toEqual({ ...NOTHING, ...rest });
-    expect(tiny.asked).toEqual(["1"]);
+    expect(await reap({ ...tiny.driver, destroy }, HOUR, OURS, deadline.signal)).toEqual({ ...NOTHING, ...five });
+    expect(tiny.asked).toEqual(old.slice(0, 5));
   });
 
   it("S180: by the budget, likewise", async () => {
     const spent = new Withheld("budget", "spent");
-    const { driver, asked } = failingFor(machines, { "2": spent, "3": new DriverError("unexpected", "was tried") });
-    expect(await reap(driver)).toEqual({ ...NOTHING, ...rest });
-    expect(asked).toEqual(["1"]);
+    const tiny = failingFor(machines, { "2": spent, "6": new DriverError("unexpected", "was tried") });
+    const destroy: Driver["destroy"] = async (providerId) => {
+      // The second is the first to end.
+      await scheduler.wait(providerId === "2" ? 0 : 10);
+      await tiny.driver.destroy(providerId);
+    };
+    const reaped = await reap({ ...tiny.driver, destroy });
+    expect(reaped).toMatchObject({ destroyed: ["1", "3", "4", "5", "8"], remaining: ["2", "6", "7"], errors: [] });
+    expect(tiny.asked).toEqual(["1", "3", "4", "5"]);
   });
 
   it("S180: the next run takes up what remained", async () => {
     const { driver } = createTinyDriver(machines);
-    expect((await reap(driver, HOUR, OURS, AbortSignal.abort())).remaining).toEqual(["1", "2", "3"]);
-    expect(await reap(driver)).toMatchObject({ destroyed: ["1", "2", "3", "4"], remaining: [] });
+    expect((await reap(driver, HOUR, OURS, AbortSignal.abort())).remaining).toEqual(old);
+    expect(await reap(driver)).toMatchObject({ destroyed: [...old, "8"], remaining: [] });
   });
 });

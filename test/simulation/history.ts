@@ -11,7 +11,7 @@ const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;
 
 interface Whose {
   readonly owner: Owner;
-  readonly name: (typeof NAMES)[number];
+  readonly name: string;
 }
 /** What is asked of one mayfly. */
 export type Act =
@@ -59,9 +59,11 @@ export const EFFECTS = [
 export const ODDITIES = ["scarce", "vanished", "odd_tick"] as const;
 
 export type Step =
-  | (Act & { readonly mishap: Mishap | null })
+  | (Exclude<Act, { do: "tick" }> & { readonly mishap: Mishap | null })
+  /** A tick, whose calls that are under way at once go on as `order` says. */
+  | { readonly do: "tick"; readonly order: number; readonly mishap: Mishap | null }
   /** Minutes that each have their tick. */
-  | { readonly do: "minutes"; readonly count: number }
+  | { readonly do: "minutes"; readonly count: number; readonly order: number }
   /** Two at once, interleaved at their awaits as `order` says. */
   | {
       readonly do: "together";
@@ -70,6 +72,8 @@ export type Step =
       readonly order: number;
       readonly mishap: Mishap | null;
     }
+  /** So many creates by one owner, for as long each: they end together. */
+  | { readonly do: "crowd"; readonly owner: Owner; readonly ttl: (typeof TTLS)[number]; readonly count: number }
   /** Time without ticks. */
   | { readonly do: "pass"; readonly minutes: number }
   /** Ticks in one minute, so many minutes later or earlier than it is. */
@@ -99,6 +103,7 @@ const renew = { do: fc.constant("renew" as const), ...whose, ttl: oneOf(TTLS) };
 const destroy = { do: fc.constant("destroy" as const), ...whose, failed: fc.boolean() };
 const list = { do: fc.constant("list" as const) };
 const tick = { do: fc.constant("tick" as const) };
+const order = fc.nat({ max: 2 ** 24 });
 export const mishap = fc.option(
   fc.record({
     what: oneOf(MISHAPS),
@@ -131,8 +136,20 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: fc.record({ ...renew, mishap }), weight: 7 },
   { arbitrary: fc.record({ ...destroy, mishap }), weight: 4 },
   { arbitrary: fc.record({ ...list, mishap }), weight: 1 },
-  { arbitrary: fc.record({ ...tick, mishap }), weight: 8 },
-  { arbitrary: fc.record({ do: fc.constant("minutes" as const), count: fc.integer({ min: 1, max: 6 }) }), weight: 6 },
+  { arbitrary: fc.record({ ...tick, order, mishap }), weight: 8 },
+  {
+    arbitrary: fc.record({ do: fc.constant("minutes" as const), count: fc.integer({ min: 1, max: 6 }), order }),
+    weight: 6,
+  },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("crowd" as const),
+      owner: oneOf(OWNERS),
+      ttl: oneOf(TTLS),
+      count: fc.integer({ min: 5, max: 8 }),
+    }),
+    weight: 2,
+  },
   {
     arbitrary: fc.record({ do: fc.constant("pass" as const), minutes: oneOf([1, 3, 10, 30, 90] as const) }),
     weight: 5,
@@ -142,7 +159,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant("together" as const),
       first: act,
       second: act,
-      order: fc.nat({ max: 2 ** 24 }),
+      order,
       mishap,
     }),
     weight: 4,

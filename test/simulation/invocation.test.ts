@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openInvocation, type Mishap } from "./invocation.ts";
-import { inTurn } from "./turns.ts";
+import { inTurn, turnsIn } from "./turns.ts";
 
 const refuse = async (): Promise<never> => {
   throw new Error("refused");
@@ -106,5 +106,27 @@ describe("several in turn", () => {
       throw new Error("failed");
     };
     await expect(inTurn(0, [fails, async (turn) => turn()])).rejects.toThrow("failed");
+  });
+});
+
+describe("what one invocation awaits at once", () => {
+  async function orderOf(order: number): Promise<string> {
+    const told: string[] = [];
+    const invocation = openInvocation({ mishap: null, onStrike: () => {}, turn: turnsIn(order) });
+    const twice = async (who: string) => {
+      for (let step = 1; step <= 2; step++)
+        await invocation.cross("provider", async () => void told.push(`${who}${step}`), refuse);
+    };
+    await invocation.run(() => Promise.all(["a", "b", "c", "d", "e"].map(twice)));
+    return told.join(" ");
+  }
+
+  it("goes on one at a time in the order that the number says, the same each time", async () => {
+    expect(await orderOf(0)).toBe("a1 b1 c1 d1 e1 a2 b2 c2 d2 e2");
+    const orders = await Promise.all(Array.from({ length: 40 }, (_, number) => orderOf(number + 1)));
+    expect(new Set(orders).size).toBeGreaterThan(30);
+    expect(new Set(orders.map((one) => one.slice(0, 2))).size).toBe(5);
+    expect(await orderOf(7)).toBe(orders[6]);
+    for (const one of orders) expect(one.split(" ").toSorted().join(" ")).toBe("a1 a2 b1 b2 c1 c2 d1 d2 e1 e2");
   });
 });

@@ -15,7 +15,7 @@ import { openPeople, type Edit } from "./people.ts";
 import { openProvider } from "./provider.ts";
 import { endQuietly } from "./quiet.ts";
 import { MINUTE, NOW, SIBLING } from "./settings.ts";
-import { inTurn } from "./turns.ts";
+import { inTurn, turnsIn } from "./turns.ts";
 import { isOf, isProtected, labelEnd, uidOf } from "./truth.ts";
 
 /** A promise that did not hold. */
@@ -58,13 +58,13 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
   const ourServers = () => provider.simulator.state().servers.filter((server) => isOf(server, ours));
 
   /** A tick, whose time may be off ours: it is that by which it judges, and is judged. */
-  async function tick(mishap: Mishap | null, off = 0): Promise<void> {
+  async function tick(mishap: Mishap | null, off = 0, order = books.ticks + 1): Promise<void> {
     const now = clock.now + off;
     clock.ahead = Math.max(0, off);
     books.wide.clear();
     books.hit.clear();
     const rowsBefore = await liveRows(database);
-    const report = await sweepOnce(scene, circumstances(mishap), off);
+    const report = await sweepOnce(scene, { ...circumstances(mishap), turn: turnsIn(order) }, off);
     const isOver = report !== null && report !== undefined && books.struckAt <= clock.now + clock.ahead;
     clock.ahead = 0;
     const quality = isOver ? qualityOf(books, mishap) : "bad";
@@ -102,7 +102,7 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
     switch (step.do) {
       case "tick":
         clock.now += MINUTE;
-        return tick(step.mishap);
+        return tick(step.mishap, 0, step.order);
       case "create":
       case "renew":
       case "destroy":
@@ -114,7 +114,7 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
       case "minutes":
         for (let minute = 0; minute < step.count; minute++) {
           clock.now += MINUTE;
-          await tick(null);
+          await tick(null, 0, step.order);
         }
         return;
       case "together": {
@@ -123,6 +123,12 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
           await perform(scene, act, { ...circumstances(own), turn });
         };
         return inTurn(order, [one(first, mishap), one(second, null)]);
+      }
+      case "crowd": {
+        const { owner, ttl } = step;
+        for (let number = 0; number < step.count; number++)
+          await perform(scene, { do: "create", owner, name: `c${number}`, ttl, spec: 0 }, circumstances(null));
+        return;
       }
       case "pass":
         clock.now += step.minutes * MINUTE;
