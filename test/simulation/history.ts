@@ -202,7 +202,7 @@ export interface History {
 }
 
 export const history: fc.Arbitrary<History> = fc.record({
-  minutesLeft: oneOf([720, 240, 100, 40, 5]),
+  minutesLeft: oneOf([720, 240, 130, 100, 40, 5]),
   steps: fc.array(step, { minLength: 1, maxLength: 40, size: "max" }),
 });
 

@@ -10,7 +10,6 @@ import { OWNERS } from "./callers.ts";
 import { chargesOf, total } from "./charges-by-hand.ts";
 import { NAMES } from "./history.ts";
 import type { Circumstances } from "./invocation.ts";
-import type { Money } from "./money.ts";
 import type { Known } from "./register.ts";
 import { HOUR, RECOVERY } from "./settings.ts";
 import { keyOf } from "./truth.ts";
@@ -22,7 +21,8 @@ export async function askOnceMore(scene: Scene): Promise<void> {
   const there = new Set(scene.provider.simulator.state().servers.map(keyOf));
   for (const owner of OWNERS) {
     const name = NAMES.find((one) => !there.has(`${owner}/${one}`));
-    if (name !== undefined) await perform(scene, { do: "create", owner, name, ttl: "5m", spec: 0 }, QUIETLY);
+    const spec = owner === "tok.ann" ? 1 : 0;
+    if (name !== undefined) await perform(scene, { do: "create", owner, name, ttl: "5m", spec }, QUIETLY);
   }
   // For nearly as long as its policy allows.
   for (const owner of OWNERS)
@@ -35,7 +35,7 @@ const page = z.object({
 });
 
 /** What mayfly says that ended machines have cost, micro-EUR, by the provider's id; several where several rows tell of one. */
-async function toldCosts({ mayfly }: Scene): Promise<Map<string, (number | null)[]>> {
+async function toldCosts({ mayfly }: Pick<Scene, "mayfly">): Promise<Map<string, (number | null)[]>> {
   const costs = new Map<string, (number | null)[]>();
   for (let next: number | null = 1; next !== null;) {
     const path = `/v1/machines?status=destroyed&per_page=50&page=${next}`;
@@ -56,10 +56,10 @@ async function toldCosts({ mayfly }: Scene): Promise<Map<string, (number | null)
  * Of every machine of which there never was a doubt: never less than the bill, and no more than until it could be proven gone. Where
  * clocks differed that is an hour either way; where prices changed an old one may have been taken for its address.
  */
-export async function checkToldCosts(
-  scene: Scene,
-  { machines, market }: Pick<Money, "machines" | "market">,
-): Promise<void> {
+export async function checkToldCosts(scene: Pick<Scene, "books" | "mayfly" | "money">): Promise<void> {
+  if (scene.money === null) return;
+  const { machines, market, checkBill } = scene.money;
+  checkBill();
   const costs = await toldCosts(scene);
   for (const one of machines()) {
     if (one.deletedAt === null || one.wasDoubted) continue;

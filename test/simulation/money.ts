@@ -68,7 +68,7 @@ export function openMoney(clock: Clock, provider: Provider, books: Books, instal
     machines,
     market,
     /** Whether a machine of ours is billed for as it is counted here: else nothing of this judges anything. */
-    checkBill(): void {
+    checkBill(this: void): void {
       look();
       const bill = new Map(simulator.bill().servers.map((one) => [one.id, one]));
       for (const one of machines()) {
@@ -88,6 +88,7 @@ export function openMoney(clock: Clock, provider: Provider, books: Books, instal
         if (create !== null) {
           // It is the same one, tried again.
           pending.delete(create.name);
+          look();
           const since = undecided.get(`create ${create.key}`)?.since ?? clock.now;
           judgement.letThrough(wantedBy(create, sums), { now: clock.now, since });
         }
@@ -124,7 +125,6 @@ export function openMoney(clock: Clock, provider: Provider, books: Books, instal
       const mine = ++calls.begun;
       return (answer) => {
         calls.over += 1;
-        look();
         if (answer === undefined || answer.status >= 500 || answer.status === 409) return;
         undecided.delete(kind);
         const body: unknown = answer.text === "" ? null : JSON.parse(answer.text);
@@ -146,7 +146,6 @@ export function openMoney(clock: Clock, provider: Provider, books: Books, instal
     },
 
     afterTick(isGood: boolean): void {
-      look();
       register.afterTick(isGood, clock.now);
       // What was left of an older call has ended with its row.
       if (isGood)

@@ -41,7 +41,7 @@ export async function endQuietly(stage: Stage): Promise<void> {
     await minutes(stage, 1);
 
   await clearUp(stage);
-  if (scene.money !== null) await checkToldCosts(scene, scene.money);
+  await checkToldCosts(scene);
 
   for (const { id } of ourServers()) books.broken.push(`I1: server ${id} of ours is left at the end`);
   for (const [uid, { phase }] of await liveRows(database)) books.broken.push(`row ${uid} is ${phase} for ever`);

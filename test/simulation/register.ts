@@ -100,6 +100,7 @@ export function openRegister({ simulator, oddities }: Pick<Provider, "simulator"
         one.deletedAt = bill.get(one.id)?.deleted_ms ?? null;
         if (one.deletedAt !== null) one.goodTicks = 0;
         if (one.server !== null && !isOf(one.server, installation)) doubt(one, "taken");
+        // Landed late, or hidden since.
         if (oddities.isHiding(one.id) || (oddities.odd(one.id) && !one.wasDoubted)) doubt(one, "unseen");
       }
       return servers;
@@ -116,6 +117,7 @@ export function openRegister({ simulator, oddities }: Pick<Provider, "simulator"
           if (isGood && one.provenBy === null && ++one.goodTicks >= PROVEN) one.provenBy = now;
           continue;
         }
+        if (oddities.isHiding(one.id)) doubt(one, "unseen");
         one.goodTicks = isGood ? one.goodTicks + 1 : 0;
         if (one.goodTicks < FOUND_AGAIN) continue;
         for (const why of one.doubts) if (why !== "taken") one.doubts.delete(why);
