@@ -50,8 +50,9 @@ console.log(
 );
 const served = Object.entries(tally.served).map(([who, times]) => `${who} ${times}`);
 console.log(`  served: ${served.toSorted((a, b) => a.localeCompare(b)).join(", ")}`);
-for (const [what, times] of Object.entries(tally.strikes).sort(([a], [b]) => a.localeCompare(b)))
-  console.log(`${what.padEnd(20)} ${times}`);
+const sorted = (counts: Record<string, number>) => Object.entries(counts).sort(([a], [b]) => a.localeCompare(b));
+for (const [what, times] of sorted(tally.strikes)) console.log(`${what.padEnd(20)} ${times}`);
+for (const [what, times] of sorted(tally.money)) console.log(`  money: ${what} ${times}`);
 if (failure !== null) {
   console.error(failure);
   process.exitCode = 1;

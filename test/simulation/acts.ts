@@ -2,29 +2,18 @@
 import * as z from "zod";
 import { sql } from "../../src/store/db.ts";
 import type { Books } from "./books.ts";
-import type { Callers } from "./callers.ts";
+import { OWNERS, type Callers } from "./callers.ts";
 import type { Database } from "./database.ts";
 import { checkEnded, factOf, ownerOf, PULL_REQUEST, sendEvent, type EventAct } from "./events.ts";
-import { LIVES, type Act } from "./history.ts";
+import { LIVES, NAMES, type Act } from "./history.ts";
 import type { Answer, Installation } from "./installation.ts";
 import type { Circumstances } from "./invocation.ts";
 import type { Clock, Provider } from "./provider.ts";
 import type { SweepReport } from "../../src/reaper/report.ts";
-import { CANARY, SECRETS } from "./settings.ts";
-import { KEY_A } from "../simulator/sample-keys.ts";
+import type { Money } from "./money.ts";
+import { SECRETS } from "./settings.ts";
+import { SPECS } from "./specs.ts";
 import { isOf, keyOf as keyOfServer, uidOf } from "./truth.ts";
-
-const SPECS = [
-  { server_type: "cx23", region: "fsn1", cloud_init: `#cloud-config\n# ${CANARY}` },
-  { server_type: ["cx33", "cx23"], region: ["nbg1", "hel1"], keep_on_failure: "20m" },
-  {
-    server_type: "cx23",
-    region: "fsn1",
-    ssh_keys: [KEY_A],
-    firewalls: [{ rules: [{ direction: "in", protocol: "tcp", port: "22" }] }],
-    networks: [{ ip_range: "10.0.0.0/16" }],
-  },
-] as const;
 
 const machineAnswer = z.object({
   machine: z.object({ id: z.templateLiteral(["mch_", z.string()]), expires_at: z.iso.datetime() }),
@@ -38,17 +27,32 @@ export interface Scene {
   readonly mayfly: Installation;
   readonly callers: Callers;
   readonly installation: string;
+  /** Null where nobody judges it. */
+  readonly money: Money | null;
+}
+
+/** Whoever renews has something to renew, if anybody has. */
+function aimed(act: Act, { provider, installation }: Scene): Act {
+  if (act.do !== "renew") return act;
+  const { servers } = provider.simulator.state();
+  const keys = new Set(servers.filter((one) => isOf(one, installation)).map(keyOfServer));
+  const all = OWNERS.flatMap((owner) => NAMES.map((name) => ({ owner, name })));
+  const other = all.find((one) => keys.has(keyOf(one)));
+  return keys.has(keyOf(act)) ? act : { ...act, ...other };
 }
 
 /** Lets somebody do something, whatever becomes of it. */
-export async function perform(scene: Scene, act: Act, circumstances: Circumstances): Promise<void> {
+export async function perform(scene: Scene, given: Act, circumstances: Circumstances): Promise<void> {
+  const act = aimed(given, scene);
   const { books, clock, mayfly, callers } = scene;
   const owner = "owner" in act ? act.owner : "tok.ann";
   const send = async (method: string, path: string, body?: unknown) => {
+    const judge = scene.money?.asked(act);
     const call = async () => ({ method, path, body, token: await callers.tokenOf(owner, clock.now) });
     let answer = await mayfly.send(circumstances, await call());
     if (answer?.status === 401 && (await callers.renew(owner, mayfly, circumstances)))
       answer = await mayfly.send({ ...circumstances, mishap: null }, await call());
+    judge?.(answer);
     books.answers += 1;
     if (answer !== undefined && answer.status < 300) books.served.set(owner, (books.served.get(owner) ?? 0) + 1);
     books.trace.push(`${act.do}: ${answer?.status ?? "died"}`);

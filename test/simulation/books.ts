@@ -28,6 +28,8 @@ export interface Books {
   readonly born: Map<number, number>;
   died: number;
   answers: number;
+  /** How often the judge of money was asked, and what it tolerated. */
+  readonly money: Map<string, number>;
   /** How often each caller got what it asked for. */
   readonly served: Map<string, number>;
   ticks: number;
@@ -51,6 +53,7 @@ export const openBooks = (): Books => ({
   born: new Map(),
   died: 0,
   answers: 0,
+  money: new Map(),
   served: new Map(),
   ticks: 0,
   longestOverstay: 0,

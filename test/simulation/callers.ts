@@ -6,6 +6,7 @@ import { createIssuer, GITHUB, githubClaims, type TestIssuer } from "../auth/iss
 import { HOOKED } from "./events.ts";
 import type { Installation } from "./installation.ts";
 import type { Circumstances } from "./invocation.ts";
+import { OF_POLICY } from "./limits.ts";
 
 /** By the admin; by a minted token; by a job of that repository and run. */
 export const OWNERS = ["tok.ann", "tok.bob", "gh.74.9001"] as const;
@@ -14,8 +15,8 @@ export type Owner = (typeof OWNERS)[number];
 export const CONFIGURATION: Configuration = {
   ...HOOKED,
   policies: [
-    { name: "narrow", longest: "2h" },
-    { name: "ci", issuer: "github", claims: { repository_id: 74, ref: "refs/heads/*" } },
+    { name: "narrow", longest: "2h", account: "policy", ...OF_POLICY.narrow },
+    { name: "ci", issuer: "github", claims: { repository_id: 74, ref: "refs/heads/*" }, ...OF_POLICY.ci },
   ],
 };
 

@@ -39,7 +39,7 @@ it(
       const property = fc.asyncProperty(history, async (steps) => {
         const books = openBooks();
         await transaction(async () => {
-          await withFakeTimers(() => play(database, steps, books));
+          await withFakeTimers(() => play(database, { minutesLeft: 720, steps }, books));
           const rows = await database.rows(sql("SELECT state, reason FROM deliveries"));
           expect(rows.filter(({ state }) => state === "pending")).toEqual([]);
           sent += rows.length;

@@ -4,7 +4,7 @@ import { OWNERS, type Owner } from "./callers.ts";
 import type { EventAct } from "./events.ts";
 import { MISHAPS, type Mishap } from "./invocation.ts";
 
-const NAMES = ["a", "b"] as const;
+export const NAMES = ["a", "b"] as const;
 /** As they are asked for, and in milliseconds. */
 export const LIVES = { "60s": 60_000, "5m": 300_000, "20m": 1_200_000, "1h": 3_600_000, "3h": 10_800_000 } as const;
 const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;
@@ -56,7 +56,7 @@ export const EFFECTS = [
   "lands_1h",
 ] as const;
 /** What else may happen, as it is counted. */
-export const ODDITIES = ["scarce", "vanished", "odd_tick"] as const;
+export const ODDITIES = ["scarce", "vanished", "odd_tick", "prices", "catalogue"] as const;
 
 export type Step =
   | (Exclude<Act, { do: "tick" }> & { readonly mishap: Mishap | null })
@@ -87,6 +87,10 @@ export type Step =
   /** The provider's clock, against ours. */
   | { readonly do: "skew"; readonly seconds: number }
   | { readonly do: "hand_made" }
+  /** New orders cost so many percent of the catalogue's prices. */
+  | { readonly do: "prices"; readonly percent: number }
+  /** What the provider sells is not known any more. */
+  | { readonly do: "catalogue" }
   /** A person's hand on the machine of that number, among those that are there. */
   | {
       readonly do: "edit";
@@ -99,7 +103,8 @@ export type Step =
 const oneOf = <T>(list: readonly T[]) => fc.constantFrom(...list);
 const whose = { owner: oneOf(OWNERS), name: oneOf(NAMES) };
 const create = { do: fc.constant("create" as const), ...whose, ttl: oneOf(TTLS), spec: oneOf([0, 1, 2] as const) };
-const renew = { do: fc.constant("renew" as const), ...whose, ttl: oneOf(TTLS) };
+/** Mostly later than what was asked for first. */
+const renew = { do: fc.constant("renew" as const), ...whose, ttl: oneOf([...TTLS, "1h", "3h", "3h"] as const) };
 const destroy = { do: fc.constant("destroy" as const), ...whose, failed: fc.boolean() };
 const list = { do: fc.constant("list" as const) };
 const tick = { do: fc.constant("tick" as const) };
@@ -133,7 +138,7 @@ const only = <T extends string>(...what: T[]) => fc.record({ do: oneOf(what) });
 
 export const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: fc.record({ ...create, mishap }), weight: 16 },
-  { arbitrary: fc.record({ ...renew, mishap }), weight: 7 },
+  { arbitrary: fc.record({ ...renew, mishap }), weight: 14 },
   { arbitrary: fc.record({ ...destroy, mishap }), weight: 4 },
   { arbitrary: fc.record({ ...list, mishap }), weight: 1 },
   { arbitrary: fc.record({ ...tick, order, mishap }), weight: 8 },
@@ -205,9 +210,20 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { arbitrary: fc.record({ do: oneOf(["protect", "unprotect"] as const), which: fc.nat({ max: 3 }) }), weight: 2 },
   { arbitrary: fc.record({ do: fc.constant("sibling" as const), act }), weight: 2 },
+  { arbitrary: fc.record({ do: fc.constant("prices" as const), percent: oneOf([150, 50, 100]) }), weight: 1 },
+  { arbitrary: only("catalogue"), weight: 1 },
 );
 
-export const history: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 1, maxLength: 40, size: "max" });
+export interface History {
+  /** Of the month in which it begins; most of what is lent ends in the same hours. */
+  readonly minutesLeft: number;
+  readonly steps: readonly Step[];
+}
+
+export const history: fc.Arbitrary<History> = fc.record({
+  minutesLeft: oneOf([720, 240, 130, 100, 40, 5]),
+  steps: fc.array(step, { minLength: 1, maxLength: 40, size: "max" }),
+});
 
 /** One step in one line. */
 export const tell = (one: Step): string => JSON.stringify(one).replaceAll('"', "");

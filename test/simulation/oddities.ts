@@ -172,6 +172,7 @@ export function openOddities(simulator: Simulator, clock: Clock, books: Books) {
 
   return {
     odd: (id: number): boolean => odd.has(id),
+    isHiding: (id: number): boolean => isHidden(id),
     order: ({ effect, skip, times }: Order): void => void orders.push({ effect, skip, times, seen: 0 }),
     hide(id: number, minutes: number): void {
       hidden.set(id, clock.now + minutes * MINUTE);

@@ -17,6 +17,8 @@ export interface Tally {
   died: number;
   longestOverstay: number;
   strikes: Record<string, number>;
+  /** What creates and renewals the judge of money was asked about, and what it tolerated. */
+  money: Record<string, number>;
   /** Calls that were answered with 2xx, by who called. */
   served: Record<string, number>;
 }

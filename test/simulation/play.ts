@@ -3,31 +3,36 @@ import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { perform, sweepOnce, type Scene } from "./acts.ts";
 import { strike, type Books } from "./books.ts";
-import type { ServerState } from "../simulator/simulator.ts";
 import { openCallers } from "./callers.ts";
 import { become, copyOf, newDatabase, type Copy } from "./copies.ts";
 import type { Database } from "./database.ts";
-import type { Act, Step } from "./history.ts";
+import { sql } from "../../src/store/db.ts";
+import type { Act, History, Step } from "./history.ts";
 import { openInstallation } from "./installation.ts";
 import type { Circumstances, Mishap } from "./invocation.ts";
 import { createOverstay, liveRows, type Quality } from "./overstay.ts";
-import { openPeople, type Edit } from "./people.ts";
+import { openMoney } from "./money.ts";
+import { openPeople } from "./people.ts";
 import { openProvider } from "./provider.ts";
 import { endQuietly } from "./quiet.ts";
-import { MINUTE, NOW, SIBLING } from "./settings.ts";
+import { MINUTE, MONTH_END, SIBLING } from "./settings.ts";
+import { openRetelling } from "./retold.ts";
 import { inTurn, turnsIn } from "./turns.ts";
-import { isOf, isProtected, labelEnd, uidOf } from "./truth.ts";
+import { isOf, isProtected } from "./truth.ts";
 
 /** A promise that did not hold. */
 export class Broken extends Error {
   override readonly name = "Broken";
 }
 
-export async function play(database: Database, steps: readonly Step[], books: Books): Promise<void> {
+export async function play(database: Database, { minutesLeft, steps }: History, books: Books): Promise<void> {
   vi.clearAllTimers();
   const ours = env.INSTALLATION;
-  const clock = { now: NOW, skew: 0, ahead: 0 };
-  const provider = openProvider(clock, books);
+  const begin = MONTH_END - minutesLeft * MINUTE;
+  const clock = { now: begin, skew: 0, ahead: 0 };
+  const bare = openProvider(clock, books);
+  const money = openMoney(clock, bare, books, ours);
+  const provider = money.watching();
   const uids = { count: 0 };
   const open = (installation: string) =>
     openInstallation({ installation, clock, provider, database, log: (event) => void books.logs.push(event) }, uids);
@@ -39,13 +44,20 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
     mayfly: open(ours),
     callers: openCallers(),
     installation: ours,
+    money,
   };
-  const sibling: Scene = { ...scene, mayfly: open(SIBLING), callers: openCallers(), installation: SIBLING };
+  const sibling: Scene = {
+    ...scene,
+    mayfly: open(SIBLING),
+    callers: openCallers(),
+    installation: SIBLING,
+    money: null,
+  };
   const people = openPeople(provider, ours);
   const afterTick = createOverstay(books);
   let copy: Copy | null = null;
-  let siblings = newDatabase(NOW);
-  await become(database, newDatabase(NOW));
+  let siblings = newDatabase(begin);
+  await become(database, newDatabase(begin));
 
   const circumstances = (mishap: Mishap | null): Circumstances => ({
     mishap,
@@ -56,6 +68,7 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
     },
   });
   const ourServers = () => provider.simulator.state().servers.filter((server) => isOf(server, ours));
+  const { forget, noteEdit } = openRetelling(books, clock, database, ourServers);
 
   /** A tick, whose time may be off ours: it is that by which it judges, and is judged. */
   async function tick(mishap: Mishap | null, off = 0, order = books.ticks + 1): Promise<void> {
@@ -71,31 +84,7 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
     // One bad item stops nothing (I8): of all others the same is promised.
     const spared = ourServers().filter(({ id }) => !books.hit.has(id));
     afterTick(spared, rowsBefore, await liveRows(database), now, quality);
-  }
-
-  /** What only a row knew is not known any more, and what is told from now on is what the labels tell. */
-  function forget(): void {
-    for (const server of ourServers()) {
-      const uid = uidOf(server);
-      books.told.set(uid, Math.min(books.told.get(uid) ?? Infinity, labelEnd(server)));
-    }
-    // Of what is still to land the row alone knew a renewal.
-    const there = new Set(ourServers().map(uidOf));
-    for (const uid of books.told.keys()) if (!there.has(uid)) books.told.delete(uid);
-    books.lengthened.clear();
-    strike(books, "d1_changed", clock.now);
-  }
-
-  /** A later end, written by hand, counts while the row has nothing to write there itself; a sooner one is outvoted by the row. */
-  async function noteEdit(edited: ServerState, what: Edit): Promise<void> {
-    const uid = uidOf(edited);
-    const row = (await liveRows(database)).get(uid);
-    const isOpen = row !== undefined && row.expires_at > clock.now && row.label_expires_at === row.expires_at;
-    const after = ourServers().find(({ id }) => id === edited.id);
-    // Without a row the label is all that is known, whoever wrote it.
-    if (row === undefined && after) books.told.set(uid, Math.min(books.told.get(uid) ?? Infinity, labelEnd(after)));
-    if (what === "sooner") books.lengthened.delete(uid);
-    else if (what === "later" && after && isOpen) books.lengthened.set(uid, labelEnd(after));
+    money.afterTick(quality === "good");
   }
 
   async function take(step: Step): Promise<void> {
@@ -136,6 +125,7 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
       case "odd_ticks":
         for (const minutes of step.off) {
           strike(books, "odd_tick", books.struckAt);
+          money.otherClocks();
           await tick(null, minutes * MINUTE);
         }
         return;
@@ -151,19 +141,30 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
       }
       case "lose_d1":
         forget();
+        money.lost(false);
         return become(database, newDatabase(clock.now));
       case "copy_d1":
         copy = await copyOf(database);
+        money.copied();
         return;
       case "restore_d1":
         if (copy === null) return;
         forget();
+        money.lost(true);
         return become(database, copy);
       case "skew":
         clock.skew = step.seconds * 1000;
+        money.otherClocks();
         return;
       case "hand_made":
         return people.makeByHand();
+      case "prices":
+        strike(books, "prices", books.struckAt);
+        return money.price(step.percent);
+      case "catalogue":
+        strike(books, "catalogue", books.struckAt);
+        await database.rows(sql("DELETE FROM catalogues"));
+        return;
       case "edit": {
         const edited = await people.edit(step.which, step.what, clock.now);
         if (edited !== undefined) await noteEdit(edited, step.what);
@@ -195,6 +196,7 @@ export async function play(database: Database, steps: readonly Step[], books: Bo
     check();
   }
   await provider.heal();
+  money.checkBill();
   await endQuietly({ scene, clock, people, tick: () => tick(null), ourServers, check });
 }
 

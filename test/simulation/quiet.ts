@@ -4,6 +4,7 @@ import type { ServerState } from "../simulator/simulator.ts";
 import type { Scene } from "./acts.ts";
 import { strike } from "./books.ts";
 import { copyOf } from "./copies.ts";
+import { askOnceMore, checkToldCosts } from "./money-end.ts";
 import { dueAt, liveRows } from "./overstay.ts";
 import type { openPeople } from "./people.ts";
 import type { Clock } from "./provider.ts";
@@ -27,6 +28,7 @@ export async function endQuietly(stage: Stage): Promise<void> {
   await minutes(stage, RECOVERY / MINUTE + 3);
   await minutes(stage, ADOPTION / MINUTE);
   await checkOwned(stage);
+  await askOnceMore(scene);
   await outlive(stage);
   if (ourServers().some(isProtected)) {
     await people.unprotectAll();
@@ -39,6 +41,7 @@ export async function endQuietly(stage: Stage): Promise<void> {
     await minutes(stage, 1);
 
   await clearUp(stage);
+  await checkToldCosts(scene);
 
   for (const { id } of ourServers()) books.broken.push(`I1: server ${id} of ours is left at the end`);
   for (const [uid, { phase }] of await liveRows(database)) books.broken.push(`row ${uid} is ${phase} for ever`);

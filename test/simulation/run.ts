@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { vi } from "vitest";
 import { openBooks, type Books } from "./books.ts";
 import type { Database } from "./database.ts";
-import { history, tell } from "./history.ts";
+import { history, tell, type History } from "./history.ts";
 import type { Transaction } from "./sim-db.ts";
 import type { Order, Result, Tally } from "./order.ts";
 import { play } from "./play.ts";
@@ -21,12 +21,13 @@ export async function runHistories(
     died: 0,
     longestOverstay: 0,
     strikes: {},
+    money: {},
     served: {},
   };
-  const property = fc.asyncProperty(history, async (steps) => {
+  const property = fc.asyncProperty(history, async (whole) => {
     const books = openBooks();
     try {
-      await transaction(() => withFakeTimers(() => play(database, steps, books)));
+      await transaction(() => withFakeTimers(() => play(database, whole, books)));
     } finally {
       add(tally, books);
     }
@@ -58,17 +59,18 @@ function add(tally: Tally, books: Books): void {
   tally.died += books.died;
   tally.longestOverstay = Math.max(tally.longestOverstay, books.longestOverstay);
   for (const [who, times] of books.served) tally.served[who] = (tally.served[who] ?? 0) + times;
+  for (const [what, times] of books.money) tally.money[what] = (tally.money[what] ?? 0) + times;
   for (const [what, times] of books.strikes) tally.strikes[what] = (tally.strikes[what] ?? 0) + times;
 }
 
-type Details = fc.RunDetails<[Parameters<typeof tell>[0][]]>;
+type Details = fc.RunDetails<[History]>;
 
 function failureOf({ counterexample, counterexamplePath, errorInstance, seed, numShrinks }: Details): string {
-  const steps = counterexample?.[0] ?? [];
+  const { minutesLeft, steps } = counterexample?.[0] ?? { minutesLeft: 0, steps: [] };
   const why = errorInstance instanceof Error ? (errorInstance.stack ?? errorInstance.message) : "nothing was thrown";
   return [
     why,
-    `after ${numShrinks} shrinks the history is`,
+    `after ${numShrinks} shrinks the history, which begins ${minutesLeft} min before a month's end, is`,
     ...steps.map((step, index) => `${String(index + 1).padStart(3)} ${tell(step)}`),
     `again: npm run simulate -- --seed ${seed} --path ${counterexamplePath}`,
   ].join("\n");

@@ -3,10 +3,13 @@ import { env } from "cloudflare:workers";
 import { AUDIENCE } from "../auth/issuer.ts";
 import { UNBRAKED } from "../brakes.ts";
 import { ROOT_PASSWORD } from "../simulator/create-server.ts";
+import { OF_ALL } from "./limits.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const NOW = Date.UTC(2026, 10, 30, 12);
+/** In a history's hours, or soon after. */
+export const MONTH_END = Date.UTC(2026, 11, 1);
 
 /** Shorter than by default, so that a history reaches it. */
 export const MAX_AGE = 4 * HOUR;
@@ -34,6 +37,8 @@ export const bindingsOf = (installation: string): Env =>
     LAUNCH_DEADLINE: "15m",
     OIDC_AUDIENCE: AUDIENCE,
     ...HOOK_SETTINGS,
+    MAX_MACHINES: String(OF_ALL.machines),
+    MAX_EUR_PER_MONTH: OF_ALL.eurPerMonth.toFixed(2),
   });
 
 /** From when it is old enough to be adopted, by either clock, to the pass after the next. */

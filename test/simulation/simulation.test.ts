@@ -4,18 +4,19 @@ import fc from "fast-check";
 import { openBooks } from "./books.ts";
 import { OWNERS } from "./callers.ts";
 import { onD1, type Database } from "./database.ts";
-import { EFFECTS, history, ODDITIES, type Step } from "./history.ts";
+import { EFFECTS, history, ODDITIES, type History } from "./history.ts";
 import { MISHAPS } from "./invocation.ts";
+import { JUDGED } from "./judgement.ts";
 import type { Tally } from "./order.ts";
 import { play } from "./play.ts";
 import { runHistories, withFakeTimers } from "./run.ts";
 import { withSqlite } from "./sim-db.ts";
 
 /** What no history of a run has met, though it is long enough to meet all: such a run would show nothing. */
-function neverSeen({ histories, strikes, served, born, died }: Tally): string[] {
+function neverSeen({ histories, strikes, served, money, born, died }: Tally): string[] {
   if (histories < SHORT.runs) return [];
-  const counts = { ...strikes, ...served, born, died };
-  return [...EFFECTS, ...ODDITIES, ...MISHAPS, ...OWNERS, ...Object.keys(counts)].filter(
+  const counts = { ...strikes, ...served, ...money, born, died };
+  return [...EFFECTS, ...ODDITIES, ...MISHAPS, ...OWNERS, ...JUDGED, ...Object.keys(counts)].filter(
     (what) => !new Map(Object.entries(counts)).get(what),
   );
 }
@@ -39,16 +40,16 @@ it.skipIf(inject("histories"))("keeps them over real D1 too", { timeout: 60_000 
 });
 
 it.skipIf(inject("histories"))("plays the same history the same way", { timeout: 60_000 }, async () => {
-  const traceOf = async (database: Database, steps: Step[]) => {
+  const traceOf = async (database: Database, whole: History) => {
     const books = openBooks();
-    await withFakeTimers(() => play(database, steps, books));
+    await withFakeTimers(() => play(database, whole, books));
     return books;
   };
   await withSqlite(async (database) => {
-    for (const steps of fc.sample(history, { seed: 3, numRuns: 15 })) {
-      const { trace, strikes, longestOverstay } = await traceOf(database, steps);
+    for (const whole of fc.sample(history, { seed: 3, numRuns: 15 })) {
+      const { trace, strikes, longestOverstay } = await traceOf(database, whole);
       expect(trace.length).toBeGreaterThan(0);
-      expect(await traceOf(database, steps)).toMatchObject({ trace, strikes, longestOverstay });
+      expect(await traceOf(database, whole)).toMatchObject({ trace, strikes, longestOverstay });
     }
   });
 });

@@ -69,7 +69,8 @@ function endOf(server: ServerState, { told, lengthened, isD1Refusing }: Books): 
   return isD1Refusing ? Math.min(end, labelEnd(server) + HOUR) : end;
 }
 
-function mayDie(server: ServerState, books: Books, now: number): boolean {
+/** Whether a machine's end has come, or its beginning has failed. */
+export function mayDie(server: ServerState, books: Books, now: number): boolean {
   if (books.asked.has(uidOf(server)) || books.asking.has(keyOf(server))) return true;
   const age = now - (books.born.get(server.id) ?? now);
   // What it was made with could not be put on.

@@ -12,7 +12,8 @@ describe("the bill", () => {
   });
 
   it("has an hour for a moment, and the address beside the server", async () => {
-    const { send, create } = startSimulator();
+    const { sim, send, create } = startSimulator();
+    const [born_ms, deleted_ms] = [sim.now(), null];
     await create({ name: "a", location: "fsn1", labels: { team: "x" } });
     await create({ name: "b", location: "hel1", ...NO_IPV4 });
     expect((await send("GET", "/_sim/bill")).body).toEqual({
@@ -21,9 +22,18 @@ describe("the bill", () => {
           id: 101,
           name: "a",
           labels: { team: "x" },
+          born_ms,
+          deleted_ms,
           months: { "2026-11": { server_micro_eur: 10_472, ipv4_micro_eur: 952 } },
         },
-        { id: 102, name: "b", labels: {}, months: { "2026-11": { server_micro_eur: 9996, ipv4_micro_eur: 0 } } },
+        {
+          id: 102,
+          name: "b",
+          labels: {},
+          born_ms,
+          deleted_ms,
+          months: { "2026-11": { server_micro_eur: 9996, ipv4_micro_eur: 0 } },
+        },
       ],
       total_micro_eur: 21_420,
     });
@@ -39,7 +49,9 @@ describe("the bill", () => {
     sim.advance(seconds);
     await send("DELETE", "/v1/servers/101");
     sim.advance(90 * 24 * HOUR_S);
-    expect(sim.bill().servers).toMatchObject([{ id: 101, months: { "2026-11": { server_micro_eur } } }]);
+    expect(sim.bill().servers).toMatchObject([
+      { id: 101, deleted_ms: sim.now() - 90 * 24 * HOUR_S * 1000, months: { "2026-11": { server_micro_eur } } },
+    ]);
     sim.reset();
     expect(sim.bill()).toEqual({ servers: [], total_micro_eur: 0 });
   });

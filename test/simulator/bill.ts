@@ -18,6 +18,9 @@ export interface BilledServer {
   id: number;
   name: string;
   labels: Labels;
+  born_ms: number;
+  /** Null while it lives. */
+  deleted_ms: number | null;
   /** By month, as `2026-11`. */
   months: Record<string, BilledMonth>;
 }
@@ -29,8 +32,8 @@ export interface Bill {
 
 /** The bill by that time over everything since the last reset, deleted servers included. A type that has no price costs nothing. */
 export function billOf(world: World, now_ms: number): Bill {
-  const ended = world.deleted.map(({ record, deleted_ms }) => billServer(record, deleted_ms));
-  const living = [...world.servers.values()].map((record) => billServer(record, now_ms));
+  const ended = world.deleted.map(({ record, deleted_ms }) => billServer(record, deleted_ms, now_ms));
+  const living = [...world.servers.values()].map((record) => billServer(record, null, now_ms));
   const servers = [...ended, ...living].toSorted((a, b) => a.id - b.id);
   const months = servers.flatMap((server) => Object.values(server.months));
   return {
@@ -39,20 +42,27 @@ export function billOf(world: World, now_ms: number): Bill {
   };
 }
 
-function billServer(record: ServerRecord, until_ms: number): BilledServer {
-  const { view, price_percent } = record;
+function billServer(record: ServerRecord, deleted_ms: number | null, now_ms: number): BilledServer {
+  const { view, born_ms, price_percent } = record;
   // Whoever put a server in may have left these out.
   const type = rateAt(view.server_type?.prices ?? [], view.location?.name, price_percent);
   const ipv4 =
     (view.public_net?.ipv4 ?? null) === null ? FREE : rateAt(IPV4_PRICES, view.location?.name, price_percent);
-  const months = [...hoursByMonth(record.born_ms, until_ms)].map(([month, hours]): [string, BilledMonth] => [
+  const months = [...hoursByMonth(born_ms, deleted_ms ?? now_ms)].map(([month, hours]): [string, BilledMonth] => [
     month,
     {
       server_micro_eur: Math.min(hours * type.hour, type.month),
       ipv4_micro_eur: Math.min(hours * ipv4.hour, ipv4.month),
     },
   ]);
-  return { id: view.id, name: view.name, labels: labelsOf(record), months: Object.fromEntries(months) };
+  return {
+    id: view.id,
+    name: view.name,
+    labels: labelsOf(record),
+    born_ms,
+    deleted_ms,
+    months: Object.fromEntries(months),
+  };
 }
 
 /** The started hours of a life, each in the month in which it starts; the first starts with the life. */

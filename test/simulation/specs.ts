@@ -1,0 +1,20 @@
+/** What callers ask for. */
+import { KEY_A } from "../simulator/sample-keys.ts";
+import type { Order } from "./charges-by-hand.ts";
+import { CANARY } from "./settings.ts";
+
+export const SPECS = [
+  { server_type: "cx23", region: "fsn1", cloud_init: `#cloud-config\n# ${CANARY}` },
+  { server_type: ["cx33", "cx23"], region: ["nbg1", "hel1"], keep_on_failure: "20m" },
+  {
+    server_type: "cx23",
+    region: "fsn1",
+    ssh_keys: [KEY_A],
+    firewalls: [{ rules: [{ direction: "in", protocol: "tcp", port: "22" }] }],
+    networks: [{ ip_range: "10.0.0.0/16" }],
+  },
+] as const;
+
+/** What may be ordered for one of them: each of its types in each of its regions. */
+export const ordersFor = ({ server_type, region }: (typeof SPECS)[number]): Order[] =>
+  [server_type].flat().flatMap((type) => [region].flat().map((place) => ({ type, region: place, hasIpv4: true })));
