@@ -14,7 +14,7 @@ import type { OrphanMachine } from "../store/machine-orphans.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
 import { isProvenGone } from "./look.ts";
 import { countFailure } from "./missing-rows.ts";
-import { tellUnrecorded } from "./unrecorded.ts";
+import { followUnproven, tellUnrecorded } from "./unrecorded.ts";
 import { itemOf, namesOf, type Item, type SweepReason } from "./report.ts";
 
 /** What has not changed is written down all the same, so often that rows say when it was last seen, and no oftener. */
@@ -177,8 +177,9 @@ async function destroyLate(context: PhaseContext, { machine, row }: Other, reaso
     const verdict = await destroyIfDue(context, current, present(live), context.now());
     const isProven = verdict.isProven || (verdict.act === "destroy" && (await isProvenGone(context, live.providerId)));
     tell(outcomeOf({ ...verdict, isProven }), verdict.reason);
-    if (verdict.act === "destroy" && isProven)
-      await tellUnrecorded(context, [{ machine: live, row: current, reason: verdict.reason }]);
+    if (verdict.act !== "destroy") return;
+    const deleted = { machine: live, row: current, reason: verdict.reason };
+    await (isProven ? tellUnrecorded(context, [deleted]) : followUnproven(context, [deleted]));
   } catch (error) {
     if (concernsAll(error)) throw error;
     const failure = failureOf(error);

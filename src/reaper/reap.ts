@@ -6,7 +6,7 @@ import { ourSelector } from "../machine/ownership.ts";
 import { failureOf, needsSomebody, type PhaseContext } from "./context.ts";
 import { guard } from "./guarded-driver.ts";
 import { isProvenGone } from "./look.ts";
-import { tellUnrecorded, type Gone } from "./unrecorded.ts";
+import { followUnproven, tellUnrecorded, type Gone } from "./unrecorded.ts";
 import { reapOlderThan, type Reaped } from "./reap-older-than.ts";
 import { namesOf, type Item, type SweepReason } from "./report.ts";
 
@@ -51,6 +51,7 @@ export async function reap(context: PhaseContext): Promise<string | null> {
   });
   const agreed: FailedReap[] = [];
   const proven: Gone[] = [];
+  const unproven: Gone[] = [];
   for (const [providerId, reason] of driver.accepted) {
     const { machine, row } = knownOf(providerId) ?? {};
     if (await isProven(context, providerId)) {
@@ -62,6 +63,7 @@ export async function reap(context: PhaseContext): Promise<string | null> {
       if (attempts <= PATIENCE) tell(providerId, "accepted", reason);
       else tell(providerId, "alert", "delete_failed");
       agreed.push({ providerId, error: "delete_failed", attempts, nextTryAt: now + backOffMs(attempts - 1) });
+      if (machine !== undefined && row !== undefined) unproven.push({ machine, row, reason });
     }
   }
   for (const providerId of reaped.remaining) tell(providerId, "remaining", driver.stopped ?? "budget");
@@ -70,6 +72,7 @@ export async function reap(context: PhaseContext): Promise<string | null> {
   const isOpen = (providerId: string) => agreed.some((one) => one.providerId === providerId);
   const gone = reaped.destroyed.filter((providerId) => hasFailed(providerId) && !isOpen(providerId));
   await tellUnrecorded(context, proven);
+  await followUnproven(context, unproven);
   await store.reapFailures.record([...failed, ...agreed], gone);
   return failure ?? pace.refusal;
 }
