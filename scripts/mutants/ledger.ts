@@ -34,7 +34,7 @@ export const LEDGER: readonly Mutant[] = [
     broken: "a machine that gets another row is charged in it from its creation once more",
     promise: "I6",
     file: "src/store/machine-orphans.ts",
-    find: "${countedBefore(\"found.value ->> 'provider_id'\", \"found.value ->> 'uid'\")},",
+    find: "${countedElsewhere(\"found.value ->> 'provider_id'\", \"found.value ->> 'uid'\")},",
     replace: "0,",
     caughtBy: ["test/lifecycle/ledger.test.ts"],
   },
@@ -45,6 +45,26 @@ export const LEDGER: readonly Mutant[] = [
     file: "src/reaper/unrecorded.ts",
     find: "await store.endings.endLater(ended, now());",
     replace: "await store.endings.endLater(ended.slice(0, 0), now());",
+    caughtBy: ["test/lifecycle/ledger.test.ts"],
+  },
+  {
+    name: "unproven and forgotten",
+    broken:
+      "a machine whose row had ended, and whose deletion is proven only later, is never told of and charged nothing after it",
+    promise: "I6",
+    file: "src/reaper/unrecorded.ts",
+    find: "await store.endings.reopen(late, now());",
+    replace: "await store.endings.reopen(late.slice(0, 0), now());",
+    caughtBy: ["test/lifecycle/ledger.test.ts"],
+  },
+  {
+    name: "charged in both rows at last",
+    broken:
+      "a machine that two rows had, and that is destroyed on sight, is charged once more for the hours of the second",
+    promise: "I6",
+    file: "src/store/machine-endings.ts",
+    find: "destroyed_at = ?2, booked_at = NULL,\n                booked_hours = ${bookedOnce(\"gone.value ->> 'provider_id'\")},",
+    replace: "destroyed_at = ?2, booked_at = NULL,",
     caughtBy: ["test/lifecycle/ledger.test.ts"],
   },
   {

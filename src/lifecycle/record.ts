@@ -68,7 +68,7 @@ export async function record(
     await store.endings.endLater([{ uid: row.uid, machine }], now());
   }
   // It may still be there, and a tombstone alone would be looked at by nobody before `MAX_AGE`.
-  else await store.endings.reopen(row.uid, machine, now());
+  else await store.endings.reopen([{ uid: row.uid, machine }], now());
   return refused(RELEASED);
 }
 

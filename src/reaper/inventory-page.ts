@@ -14,7 +14,7 @@ import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./cont
 import { inPace } from "./in-pace.ts";
 import { isProvenGone } from "./look.ts";
 import { countFailure } from "./missing-rows.ts";
-import { tellUnrecorded } from "./unrecorded.ts";
+import { followUnproven, tellUnrecorded } from "./unrecorded.ts";
 import { itemOf, namesOf, type Item, type SweepReason } from "./report.ts";
 
 /** That one has not changed is written down so seldom: rows written are what a free plan has least of. */
@@ -185,8 +185,9 @@ async function destroyLate(context: PhaseContext, one: Decided): Promise<Item[]>
     const verdict = await destroyIfDue(context, current, present(live), context.now());
     const isProven = verdict.isProven || (verdict.act === "destroy" && (await isProvenGone(context, live.providerId)));
     told.push(toItem(one, outcomeOf({ ...verdict, isProven }), verdict.reason));
-    if (verdict.act === "destroy" && isProven)
-      await tellUnrecorded(context, [{ machine: live, row: current, reason: verdict.reason }]);
+    if (verdict.act !== "destroy") return;
+    const deleted = { machine: live, row: current, reason: verdict.reason };
+    await (isProven ? tellUnrecorded(context, [deleted]) : followUnproven(context, [deleted]));
   } catch (error) {
     if (concernsAll(error)) throw error;
     const failure = failureOf(error);

@@ -7,7 +7,7 @@ import { failureOf, needsSomebody, type PhaseContext } from "./context.ts";
 import { guard, type GuardedDriver } from "./guarded-driver.ts";
 import { inPace } from "./in-pace.ts";
 import { isProvenGone } from "./look.ts";
-import { tellUnrecorded, type Gone } from "./unrecorded.ts";
+import { followUnproven, tellUnrecorded, type Gone } from "./unrecorded.ts";
 import { reapOlderThan, type Reaped } from "./reap-older-than.ts";
 import { namesOf, type Item, type SweepReason } from "./report.ts";
 
@@ -48,12 +48,13 @@ export async function reap(context: PhaseContext): Promise<string | null> {
     tell(providerId, needsSomebody(error) ? "alert" : "error", reason, detail);
     return { providerId, error: detail, attempts, nextTryAt: now + backOffMs(attempts) };
   });
-  const { agreed, proven } = await prove(context, driver, tell);
+  const { agreed, proven, unproven } = await prove(context, driver, tell);
   for (const providerId of reaped.remaining) tell(providerId, "remaining", driver.stopped ?? "budget");
   for (const providerId of reaped.unknownAge) tell(providerId, "unknown_age", "unknown_age");
   const isOpen = (providerId: string) => agreed.some((one) => one.providerId === providerId);
   const gone = reaped.destroyed.filter((providerId) => attemptsOn(driver, providerId) > 0 && !isOpen(providerId));
   await tellUnrecorded(context, proven);
+  await followUnproven(context, unproven);
   await store.reapFailures.record([...failed, ...agreed], gone);
   return failure ?? pace.refusal;
 }
@@ -74,10 +75,15 @@ async function prove(
   context: PhaseContext,
   driver: GuardedDriver,
   tell: Tell,
-): Promise<{ readonly agreed: readonly FailedReap[]; readonly proven: readonly Gone[] }> {
+): Promise<{
+  readonly agreed: readonly FailedReap[];
+  readonly proven: readonly Gone[];
+  readonly unproven: readonly Gone[];
+}> {
   const now = context.now();
   const agreed: FailedReap[] = [];
   const proven: Gone[] = [];
+  const unproven: Gone[] = [];
   const accepted = [...driver.fates].flatMap(([providerId, fate]) =>
     fate !== null && "accepted" in fate ? [{ providerId, reason: fate.accepted }] : [],
   );
@@ -87,10 +93,10 @@ async function prove(
     act: ({ providerId }) => isProvenGone(context, providerId),
     stopped: () => false,
     tell({ providerId, reason }, isProven) {
+      const { machine, row } = driver.known.get(providerId) ?? {};
+      if (machine !== undefined && row !== undefined) (isProven ? proven : unproven).push({ machine, row, reason });
       if (isProven) {
         tell(providerId, "destroyed", reason);
-        const { machine, row } = driver.known.get(providerId) ?? {};
-        if (machine !== undefined && row !== undefined) proven.push({ machine, row, reason });
         return;
       }
       // It is to go by itself, and is left alone for a while; what is there all the same did not do what was agreed to.
@@ -100,7 +106,7 @@ async function prove(
       agreed.push({ providerId, error: "delete_failed", attempts, nextTryAt: now + backOffMs(attempts - 1) });
     },
   });
-  return { agreed, proven };
+  return { agreed, proven, unproven };
 }
 
 /** So many agreements may come to nothing before somebody should look. */

@@ -6,7 +6,7 @@ import type { RowReason } from "../machine/reason.ts";
 import type { Unrecorded } from "../store/event-store.ts";
 import type { PhaseContext } from "./context.ts";
 
-/** A machine that a sweep has destroyed, which is proven. */
+/** A machine that a sweep has destroyed. */
 export interface Gone {
   readonly machine: Machine;
   readonly row: MachineRow | null;
@@ -14,7 +14,7 @@ export interface Gone {
 }
 
 /**
- * Leaves an event of each machine that had no row, or whose row had ended before: nothing else would tell of its end. What it was
+ * Leaves an event of each machine that is proven to be gone and had no row, or whose row had ended before: nothing else would tell of its end. What it was
  * is told by its labels. Where its row had ended before, it is charged until now. Two statements at most, and none where there is
  * nothing to tell.
  */
@@ -23,6 +23,18 @@ export async function tellUnrecorded({ store, now }: PhaseContext, gone: readonl
   await store.events.tellDestroyed(unrecorded.map(toEvent), now());
   const ended = unrecorded.flatMap(({ row, machine }) => (row === null ? [] : [{ uid: row.uid, machine }]));
   await store.endings.endLater(ended, now());
+}
+
+/**
+ * Of machines that the provider has agreed to delete, those whose rows had ended before: they are charged until now at the least, and their rows
+ * are open again, so that they are followed to the proof, and their ends told, as of any other. Two statements at most.
+ */
+export async function followUnproven({ store, now }: PhaseContext, deleted: readonly Gone[]): Promise<void> {
+  const late = deleted.flatMap(({ row, machine, reason }) =>
+    row === null || isLive(row) ? [] : [{ uid: row.uid, machine, reason }],
+  );
+  await store.endings.endLater(late, now());
+  await store.endings.reopen(late, now());
 }
 
 function toEvent({ machine, reason }: Gone): Unrecorded {

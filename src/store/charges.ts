@@ -54,6 +54,15 @@ const selectLife = ({ since, until, bookedHours, row }: Life): string =>
 /** Started hours of a time; what is bound from outside may be a real number, which would not be divided as a whole one. */
 const hoursOf = (milliseconds: string): string => `CAST(${milliseconds} + ${HOUR_MS - 1} AS INTEGER) / ${HOUR_MS}`;
 
+/** Hours of a machine that are counted with another row of it, which has ended. Both are SQL. */
+export const countedElsewhere = (providerId: string, uid: string): string => `coalesce(
+  (SELECT max(max(1, ${hoursOf("before.destroyed_at - coalesce(before.created_at, before.requested_at)")}))
+    FROM machines AS before WHERE before.provider_id = ${providerId} AND before.destroyed_at IS NOT NULL AND before.uid <> ${uid}), 0)`;
+
+/** `booked_hours` of a row that is to be booked once more: what is booked of it, or of its machine with another row, stays. */
+export const bookedOnce = (providerId: string): string =>
+  `iif(booked_at IS NULL, booked_hours, max(booked_hours, ${countedElsewhere(providerId, "machines.uid")}))`;
+
 /** What lives are charged in `month` beside their booked hours: what {@link selectLife} selects, from any number of rows. */
 const chargedOf = (lives: string): string => `coalesce((
   SELECT sum(min(till * hour, hour_most) - min(booked * hour, hour_most)

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { Attachments, Machine, MachineRow } from "../machine/machine.ts";
 import { ratesOf } from "../machine/money.ts";
 import type { RowReason } from "../machine/reason.ts";
+import { bookedOnce } from "./charges.ts";
 import { ENDED_FOR_ABSENCE, LIVE_MACHINE } from "./conditions.ts";
 import { sql, type Statement } from "./db.ts";
 import { eventsMeant, eventsOfEndings } from "./events.ts";
@@ -191,7 +192,8 @@ export function createMachineEndings(db: Db) {
       await db.write(
         change(
           {
-            head: `UPDATE machines SET destroyed_at = ?2, booked_at = NULL, ${columns.join(", ")} FROM json_each(?1) AS gone`,
+            head: `UPDATE machines SET destroyed_at = ?2, booked_at = NULL,
+                booked_hours = ${bookedOnce("gone.value ->> 'provider_id'")}, ${columns.join(", ")} FROM json_each(?1) AS gone`,
             where: `uid = gone.value ->> 'uid' AND destroyed_at < ?2
               AND coalesce(provider_id, gone.value ->> 'provider_id') = gone.value ->> 'provider_id'`,
           },
@@ -202,21 +204,32 @@ export function createMachineEndings(db: Db) {
     },
 
     /**
-     * A tombstone whose machine turned out to exist, and could not be destroyed at once: the sweep shall. Nothing changes
-     * where another row holds the name by now.
+     * Tombstones whose machines turned out to exist, and are not proven to be gone: the sweep shall destroy them, or see that they are; a `reason` is why by
+     * now. Nothing changes where another row holds the name by now.
      */
-    async reopen(uid: string, machine: Pick<Machine, "providerId" | "createdAt">, now: number): Promise<void> {
+    async reopen(
+      seen: readonly { uid: string; machine: Pick<Machine, "providerId" | "createdAt">; reason?: RowReason }[],
+      now: number,
+    ): Promise<void> {
+      if (seen.length === 0) return;
+      const machines = seen.map(({ uid, machine: { providerId, createdAt }, reason = null }) => ({
+        uid,
+        providerId,
+        createdAt,
+        reason,
+      }));
       await db.write(
         change(
           {
-            head: `UPDATE OR IGNORE machines SET phase = 'destroying', status = 'deleting', provider_id = ?2,
-              created_at = coalesce(created_at, ?4), destroyed_at = NULL, booked_at = NULL, expires_at = min(expires_at, ?3), next_try_at = ?3`,
-            where: "uid = ?1 AND phase IN ('failed', 'destroyed', 'destroying')",
+            head: `UPDATE OR IGNORE machines SET phase = 'destroying', status = 'deleting',
+              reason = coalesce(seen.value ->> 'reason', reason), provider_id = seen.value ->> 'providerId',
+              created_at = coalesce(created_at, seen.value ->> 'createdAt'), destroyed_at = NULL, booked_at = NULL,
+              booked_hours = ${bookedOnce("seen.value ->> 'providerId'")}, expires_at = min(expires_at, ?2), next_try_at = ?2
+              FROM json_each(?1) AS seen`,
+            where: "uid = seen.value ->> 'uid' AND phase IN ('failed', 'destroyed', 'destroying')",
           },
-          uid,
-          machine.providerId,
+          JSON.stringify(machines),
           now,
-          machine.createdAt,
         ),
       );
     },

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { ratesOf } from "../machine/money.ts";
+import { bookedOnce, countedElsewhere } from "./charges.ts";
 import { ENDED_FOR_ABSENCE, LIVE_MACHINE } from "./conditions.ts";
 import { eventsOf } from "./events.ts";
 import { RATE_COLUMNS, rateColumns } from "./machine-row.ts";
@@ -33,11 +34,6 @@ export interface OrphanMachine extends Pick<
 const GIVEN_UP = `EXISTS (SELECT 1 FROM tombstones WHERE tombstones.owner = found.value ->> 'owner'
   AND tombstones.name = found.value ->> 'name' AND until > ?2)`;
 
-/** Hours of a machine that are counted with another row which it had before, and which has ended. Both are SQL. */
-const countedBefore = (providerId: string, uid: string): string => `coalesce(
-  (SELECT max(max(1, (before.destroyed_at - coalesce(before.created_at, before.requested_at) + 3599999) / 3600000))
-    FROM machines AS before WHERE before.provider_id = ${providerId} AND before.destroyed_at IS NOT NULL AND before.uid <> ${uid}), 0)`;
-
 /** How machines that were found without a row come to have one. */
 export function createMachineOrphans(db: Db) {
   return {
@@ -57,8 +53,7 @@ export function createMachineOrphans(db: Db) {
           head: `UPDATE OR IGNORE machines SET phase = 'active', reason = NULL, destroyed_at = NULL, delete_accepted_at = NULL, attempts = 0,
               next_try_at = NULL, last_error = NULL, missing_since = NULL, mismatched_since = NULL, attachments = NULL,
               observed_at = ?2, looked_at = ?2, booked_at = NULL,
-              booked_hours = iif(booked_at IS NULL, booked_hours,
-                max(booked_hours, ${countedBefore("found.value ->> 'provider_id'", "machines.uid")})),
+              booked_hours = ${bookedOnce("found.value ->> 'provider_id'")},
               ${REVIVED.map((column) => `${column} = found.value ->> '${column}'`).join(", ")}
             FROM json_each(?1) AS found`,
           where,
@@ -93,7 +88,7 @@ export function createMachineOrphans(db: Db) {
         {
           head: `INSERT INTO machines (${COLUMNS.join(", ")}, spec_sha256, observed_at, booked_hours, name, phase, destroy_requested_at, expires_at)
             SELECT ${COLUMNS.map((column) => `found.value ->> '${column}'`).join(", ")}, '', ?2,
-              ${countedBefore("found.value ->> 'provider_id'", "found.value ->> 'uid'")},
+              ${countedElsewhere("found.value ->> 'provider_id'", "found.value ->> 'uid'")},
               CASE WHEN EXISTS (SELECT 1 FROM machines AS other WHERE other.owner = found.value ->> 'owner'
                 AND other.name = found.value ->> 'name' AND other.${LIVE_MACHINE})
               THEN found.value ->> 'uid' ELSE found.value ->> 'name' END,

@@ -233,6 +233,18 @@ describe("a machine that outlives the end of its row", () => {
     await untilBooked(mayfly);
     return row;
   }
+  /** The look that is to prove the next deletion is answered with nothing. */
+  function failLookAfterDelete(mayfly: Mayfly): void {
+    const { fetch } = mayfly.runtime;
+    let isDeleted = false;
+    Object.assign(mayfly.runtime, {
+      fetch: (input: string, init: RequestInit) => {
+        const isProof = isDeleted && init.method === "GET";
+        isDeleted = init.method === "DELETE";
+        return isProof ? Promise.resolve(new Response(null, { status: 503 })) : fetch(input, init);
+      },
+    });
+  }
   const bill = (mayfly: Mayfly) => mayfly.simulator.bill().total_micro_eur;
 
   it("is charged to its own end once it is seen again, also for the time in between, and nothing of it twice", async () => {
@@ -282,6 +294,52 @@ describe("a machine that outlives the end of its row", () => {
     await untilBooked(mayfly);
     expect(servers(mayfly)).toEqual([]);
     expect(await sumOf(mayfly)).toBe(bill(mayfly));
+  });
+
+  it("is charged nothing twice either when its first row takes it up after a second one has ended, to destroy it", async () => {
+    const mayfly = createMayfly();
+    const { id } = await create(mayfly, "a");
+    mayfly.advance(2 * HOUR + MINUTE);
+    mayfly.simulator.fault({ method: "GET", path: "/servers", status: 503, times: 99 });
+    await lose(mayfly, "a");
+    mayfly.simulator.clearFaults();
+    await create(mayfly, "b", { ttl: "4h" });
+    await mayfly.bindings.DB.exec("UPDATE machines SET name = 'a' WHERE name = 'b'");
+    mayfly.advance(2 * HOUR);
+    await minutes(mayfly, 20);
+    const second = await mayfly.bindings.DB.prepare("SELECT name FROM machines WHERE label_uid = ?")
+      .bind(id.slice(4))
+      .first("name");
+    mayfly.advance(HOUR);
+    mayfly.simulator.fault({ method: "GET", path: "/servers", status: 503, times: 99 });
+    await lose(mayfly, String(second));
+    mayfly.simulator.clearFaults();
+    mayfly.advance(20 * HOUR);
+    await untilBooked(mayfly);
+    expect(servers(mayfly)).toEqual([]);
+    expect(await sumOf(mayfly)).toBe(bill(mayfly));
+  });
+
+  it.each([
+    ["past what it was promised", 5 * HOUR],
+    ["past MAX_AGE", 30 * HOUR],
+  ])("%s is deleted, and charged until then, and its end is told, though the proof comes later", async (_, wait) => {
+    const mayfly = createMayfly();
+    await create(mayfly, "a", { ttl: "2h" });
+    mayfly.advance(HOUR + MINUTE);
+    mayfly.simulator.fault({ method: "GET", path: "/servers", status: 503, times: 99 });
+    const { uid } = await lose(mayfly, "a");
+    mayfly.simulator.clearFaults();
+    failLookAfterDelete(mayfly);
+    mayfly.advance(wait);
+    for (let minute = 0; minute < 40 && servers(mayfly).length > 0; minute++) await minutes(mayfly, 1);
+    const ended = bill(mayfly);
+    expect((await mayfly.store.machines.byUid(uid))?.phase).toBe("destroying");
+    await untilBooked(mayfly);
+    expect(await sumOf(mayfly)).toBe(ended);
+    expect((await mayfly.send("GET", "/v1/events?kind=destroyed")).body).toMatchObject({
+      events: [{ reason: "expired", cost_eur: ended / 1e6 }, { reason: "lost" }],
+    });
   });
 
   it("on its owner's word is charged until it is proven gone", async () => {

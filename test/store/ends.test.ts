@@ -141,8 +141,8 @@ describe("an end", () => {
     await putMachine({ phase: "failed", destroyedAt: NOW });
     await putMachine({ uid: "late", name: "box", phase: "failed", destroyedAt: NOW });
     await putMachine({ uid: "holder", name: "box" });
-    await store.endings.reopen("active", machineOf({ providerId: "1" }), NOW);
-    await store.endings.reopen("late", machineOf({ providerId: "2" }), NOW);
+    await store.endings.reopen([{ uid: "active", machine: machineOf({ providerId: "1" }) }], NOW);
+    await store.endings.reopen([{ uid: "late", machine: machineOf({ providerId: "2" }) }], NOW);
     expect(await rowOfUid("active")).toMatchObject({ phase: "destroying", providerId: "1", destroyedAt: null });
     expect(await rowOfUid("late")).toMatchObject({ phase: "failed", providerId: null });
   });

@@ -192,7 +192,7 @@ const CALLS: Calls = {
       ({ endings }) => endings.endLater([{ uid: "ended", machine: machineOf() }], LATER),
       () => putMachine({ uid: "ended", phase: "destroyed", status: "destroyed", destroyedAt: END }),
     ),
-    reopen: writes(({ endings }) => endings.reopen("failed", machineOf({ providerId: "4" }), NOW)),
+    reopen: writes(({ endings }) => endings.reopen([{ uid: "failed", machine: machineOf({ providerId: "4" }) }], NOW)),
   },
   inventory: {
     reviveRows: writes(({ inventory }) => inventory.reviveRows([{ ...ORPHAN, labelUid: "lost" }], NOW)),
