@@ -185,7 +185,7 @@ async function destroyLate(context: PhaseContext, one: Decided): Promise<Item[]>
     const verdict = await destroyIfDue(context, current, present(live), context.now());
     const isProven = verdict.isProven || (verdict.act === "destroy" && (await isProvenGone(context, live.providerId)));
     told.push(toItem(one, outcomeOf({ ...verdict, isProven }), verdict.reason));
-    if (verdict.act !== "destroy") return;
+    if (verdict.act !== "destroy") return told;
     const deleted = { machine: live, row: current, reason: verdict.reason };
     await (isProven ? tellUnrecorded(context, [deleted]) : followUnproven(context, [deleted]));
   } catch (error) {
