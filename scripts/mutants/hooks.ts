@@ -88,6 +88,15 @@ export const HOOKS: readonly Mutant[] = [
     caughtBy: [ORDER],
   },
   {
+    name: "a fact of the year 2099",
+    broken: "an end that says it was in the future closes its name to every create that is true",
+    promise: "I8",
+    file: "src/hooks/take-on.ts",
+    find: "rank: Math.min(intent.rank, now)",
+    replace: "rank: Math.max(intent.rank, 0 * now)",
+    caughtBy: [ORDER],
+  },
+  {
     name: "cut off for good",
     broken: "what was taken on is never taken up by a sweep",
     promise: "I8",

@@ -159,6 +159,19 @@ describe("a rank", () => {
     expect(await listed(mayfly)).toMatchObject([{ ranked_at: new Date(NOW).toISOString() }]);
   });
 
+  it("that lies ahead is the arrival: it neither closes a name to what comes later, nor brings it back", async () => {
+    const mayfly = openHooks();
+    const later = new Date(NOW + 30 * 365 * DAY).toISOString();
+    const send = (type: string) => fromStandard(mayfly, { type, timestamp: later, data: { name: "box" } });
+    await send("machine.destroy");
+    mayfly.advance(SECOND);
+    expect(didIn(await send("machine.create"))).toHaveLength(1);
+    expect(names(mayfly)).toEqual(["box"]);
+    mayfly.advance(SECOND);
+    await fromStandard(mayfly, { type: "machine.destroy", data: { name: "box" } });
+    expect(names(mayfly)).toEqual([]);
+  });
+
   it("of one event's end and create of the same machine the end wins", async () => {
     const mayfly = withRules([
       { on: "push", do: "create", name: "main" },
