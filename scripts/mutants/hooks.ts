@@ -61,6 +61,15 @@ export const HOOKS: readonly Mutant[] = [
     caughtBy: [ORDER],
   },
   {
+    name: "ended by the past",
+    broken: "a late end takes away the machine that a newer event has asked for",
+    promise: "I4",
+    file: "src/store/delivery-intake.ts",
+    find: '...(one.act === "create" ? [remembered(one, { rank: 0, create_rank: one.rank }, now)] : []),',
+    replace: "",
+    caughtBy: [ORDER],
+  },
+  {
     name: "an end that waits",
     broken: "an end is written down, and its machine is not marked with it",
     promise: "I1",
@@ -85,6 +94,15 @@ export const HOOKS: readonly Mutant[] = [
     file: "src/hooks/take-on.ts",
     find: "tooOld: now - OLDEST_RANK_MS",
     replace: "tooOld: now - OLDEST_RANK_MS * 1000",
+    caughtBy: [ORDER],
+  },
+  {
+    name: "a fact of the year 2099",
+    broken: "an end that says it was in the future closes its name to every create that is true",
+    promise: "I10",
+    file: "src/hooks/take-on.ts",
+    find: "rank: Math.min(intent.rank, now)",
+    replace: "rank: Math.max(intent.rank, 0 * now)",
     caughtBy: [ORDER],
   },
   {

@@ -23,6 +23,9 @@ export async function takeOn(
   const { delivery, source, receivedAt: now } = event;
   const owner = hookOwner(hook.name, source);
   const common = { hook: hook.name, delivery, source, owner, receivedAt: now };
-  const deliveries = intents.value.map((intent) => Object.assign({ uid: newUid() }, common, intent));
+  // No fact is later than its event: a sender's clock that is ahead must not close a name to what is so later.
+  const deliveries = intents.value.map((intent) =>
+    Object.assign({ uid: newUid() }, common, intent, { rank: Math.min(intent.rank, now) }),
+  );
   return valid(await store.deliveries.takeOn(deliveries, { now, until: now + CLAIM_MS, tooOld: now - OLDEST_RANK_MS }));
 }

@@ -131,6 +131,7 @@ function tell(context: Asking, { account, policy }: Account, { isOwn, key, month
     next: isOwn
       ? "Destroy one of `machines`, ask for less (a shorter ttl, a cheaper type), or repeat the call when machines have ended."
       : "Ask for less, or have an admin raise the limit.",
+    nextWithNone: "Ask for less (a shorter ttl, a cheaper type), or have an admin raise the limit.",
     rule: `must not cost more ${span} than ${isOwn ? "the policy allows" : "all machines together may"} (${key})`,
     figures: {
       limit: limit ?? 0,

@@ -65,6 +65,7 @@ export async function beyondCount(
     next: isOwn
       ? "Destroy one of `machines`, or repeat the call when one has ended."
       : "Repeat the call when machines have ended, or have an admin raise the limit.",
+    ...(isOwn ? { nextWithNone: "Have an admin raise the limit." } : {}),
     rule: isOwn
       ? "must not have more machines than the policy allows (machines)"
       : "must not be more machines in all than there may be (MAX_MACHINES)",
@@ -78,6 +79,8 @@ interface Beyond {
   readonly policy: string;
   readonly message: string;
   readonly next: string;
+  /** The same for an account that has no machine which could make room. */
+  readonly nextWithNone?: string;
   readonly rule: string;
   readonly figures?: Figures;
   readonly about?: "price";
@@ -87,10 +90,11 @@ interface Beyond {
 export async function beyond(
   { store, now }: Pick<RequestContext, "store" | "now">,
   account: string,
-  refusal: Beyond,
+  { nextWithNone, ...refusal }: Beyond,
 ): Promise<Refused> {
   const machines = (await store.limits.ofAccount(account)).map((row) => countedMachine(row, now()));
-  return refused({ ...refusal, machines, retryAfterSeconds: RETRY_SECONDS });
+  const next = machines.length === 0 ? (nextWithNone ?? refusal.next) : refusal.next;
+  return refused({ ...refusal, next, machines, retryAfterSeconds: RETRY_SECONDS });
 }
 
 export const whose = (account: string, isOwn: boolean): string =>

@@ -46,12 +46,12 @@ export interface DeliveryRow extends NewDelivery {
 }
 
 /**
- * `outranked`: a fact as recent has ended the machine. `too_old`: it may be a replay. `hook_gone`, `source_gone`: the configuration has
+ * `outranked`: a newer fact about the machine came before, of a create or renewal also an end as recent. `too_old`: it may be a replay. `hook_gone`, `source_gone`: the configuration has
  * it no more. `no_machine`: there was none to renew. `creating`: its machine is on the way.
  */
 export type DeliveryReason = "outranked" | "too_old" | "hook_gone" | "source_gone" | "no_machine" | "creating";
 
-/** So long a `destroy` keeps older facts from making its machine again: longer than any `create` may be late. */
+/** So long a `destroy` keeps older facts from making its machine again, and a `create` from ending it: longer than any `create` may be late. */
 export const RANK_MEMORY_MS = 2 * 86_400_000;
 
 /** What is ranked before that makes nothing: senders that sign no time can be replayed. */

@@ -113,20 +113,11 @@ const history = fc.tuple(lifeOf(REPOSITORY), lifeOf(OTHER)).chain(([one, other])
     .map((sent) => ({ facts, sent }));
 });
 
-/**
- * Whether there is to be a machine, by what has come so far: the last end that came has taken it, and it is there again where a create came
- * behind that which is newer than every end that came before.
- */
+/** Whether there is to be a machine: of the facts that have come, in whatever order, the latest decides. */
 function isExpected(sent: readonly Fact[], repository: number): boolean {
-  let isThere = false;
-  let ended = Number.NEGATIVE_INFINITY;
-  for (const { action, at } of sent.filter((fact) => fact.repository === repository)) {
-    if (action === "closed") {
-      ended = Math.max(ended, at);
-      isThere = false;
-    } else if (at > ended) isThere = true;
-  }
-  return isThere;
+  const known = sent.filter((fact) => fact.repository === repository);
+  const latest = known.toSorted((one, other) => one.at - other.at).at(-1);
+  return latest !== undefined && latest.action !== "closed";
 }
 
 const machinesOf = (mayfly: Mayfly, repository: number) =>

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { HookEntry } from "../../src/hooks/hook.ts";
-import { HOUR, MINUTE, minutes, NOW, SECOND, servers, type Answer } from "../mayfly.ts";
+import { HOUR, MINUTE, minutes, NOW, refusing, SECOND, servers, type Answer } from "../mayfly.ts";
 import { labels, listed, names } from "./deliveries.ts";
 import { CONFIGURATION, fromGithub, fromStandard, openHooks, OWNER, pullRequest } from "./senders.ts";
 
@@ -40,6 +40,54 @@ describe("facts count by when they were so, whatever order they come in", () => 
     expect(await listed(mayfly, "?state=ignored")).toMatchObject([{ do: "create", reason: "outranked" }]);
     mayfly.advance(26 * HOUR);
     await fromGithub(mayfly, pullRequest("opened", at));
+    expect(names(mayfly)).toEqual([]);
+  });
+
+  it("an end that is older than the last create ends nothing, late or sent again; one as old, or newer, does", async () => {
+    const mayfly = openHooks();
+    const opened = NOW - 50 * SECOND;
+    await fromGithub(mayfly, pullRequest("opened", opened));
+    const reopened = NOW - 30 * SECOND;
+    await fromGithub(mayfly, pullRequest("reopened", reopened));
+    const late = await fromGithub(mayfly, pullRequest("closed", NOW - 40 * SECOND));
+    expect(late).toMatchObject({ status: 202, body: { did: [] } });
+    await minutes(mayfly, 2);
+    expect(names(mayfly)).toEqual(["pr-7"]);
+    expect(await listed(mayfly, "?state=ignored")).toMatchObject([
+      { do: "destroy", reason: "outranked", machine: null },
+    ]);
+    mayfly.advance(5 * HOUR);
+    expect(didIn(await fromGithub(mayfly, pullRequest("closed", NOW - 40 * SECOND)))).toEqual([]);
+    expect(names(mayfly)).toEqual(["pr-7"]);
+    expect(didIn(await fromGithub(mayfly, pullRequest("closed", reopened)))).toMatchObject([{ do: "destroy" }]);
+    expect(names(mayfly)).toEqual([]);
+  });
+
+  it("an end that is older than a create which still waits leaves the machine to that", async () => {
+    const mayfly = openHooks();
+    await fromGithub(mayfly, pullRequest("opened", NOW - 50 * SECOND));
+    const real = mayfly.bindings.DB;
+    mayfly.configure({ DB: refusing(real, /FROM machines WHERE owner = \? AND name/) });
+    await fromGithub(mayfly, pullRequest("reopened", NOW - 30 * SECOND));
+    mayfly.configure({ DB: real });
+    await fromGithub(mayfly, pullRequest("closed", NOW - 40 * SECOND));
+    expect(names(mayfly)).toEqual(["pr-7"]);
+    await minutes(mayfly, 3);
+    expect(names(mayfly)).toEqual(["pr-7"]);
+    expect(await listed(mayfly, "?state=pending")).toEqual([]);
+  });
+
+  it("a renewal, or a create that is too old, keeps no end from counting", async () => {
+    const mayfly = openHooks();
+    const at = (time: number) => new Date(time).toISOString();
+    const send = (type: string, time: number) =>
+      fromStandard(mayfly, { type: `machine.${type}`, timestamp: at(time), data: { name: "box" } });
+    await mayfly.send("PUT", "/v1/machines/box?owner=hook.boxes", { server_type: "cx23", region: "fsn1" });
+    await send("create", NOW - 2 * DAY);
+    expect(didIn(await send("destroy", NOW - 3 * DAY))).toMatchObject([{ machine: MACHINE }]);
+    await send("create", NOW - 50 * SECOND);
+    await send("renew", NOW - 10 * SECOND);
+    expect(didIn(await send("destroy", NOW - 20 * SECOND))).toMatchObject([{ machine: MACHINE }]);
     expect(names(mayfly)).toEqual([]);
   });
 
@@ -157,6 +205,19 @@ describe("a rank", () => {
     const mayfly = withRules([{ on: "push", do: "create", name: "main" }]);
     await fromGithub(mayfly, { repository: { id: 186853002 } }, { event: "push" });
     expect(await listed(mayfly)).toMatchObject([{ ranked_at: new Date(NOW).toISOString() }]);
+  });
+
+  it("that lies ahead is the arrival: it neither closes a name to what comes later, nor brings it back", async () => {
+    const mayfly = openHooks();
+    const later = new Date(NOW + 30 * 365 * DAY).toISOString();
+    const send = (type: string) => fromStandard(mayfly, { type, timestamp: later, data: { name: "box" } });
+    await send("machine.destroy");
+    mayfly.advance(SECOND);
+    expect(didIn(await send("machine.create"))).toHaveLength(1);
+    expect(names(mayfly)).toEqual(["box"]);
+    mayfly.advance(SECOND);
+    await fromStandard(mayfly, { type: "machine.destroy", data: { name: "box" } });
+    expect(names(mayfly)).toEqual([]);
   });
 
   it("of one event's end and create of the same machine the end wins", async () => {

@@ -82,6 +82,14 @@ describe("I6: an hour of an account's machines costs no more than its policy all
     expect((await put(mayfly, "more", alice, { enable_ipv4: false })).status).toBe(429);
   });
 
+  it("does not send whoever has no machine to destroy one", async () => {
+    const mayfly = await limited([{ name: "half", eur_per_hour: eur(0.5) }]);
+    expect(told(await put(mayfly, "box", await mayfly.tokenOf("alice", { policy: "half" })))).toMatchObject({
+      machines: [],
+      next: "Ask for less (a shorter ttl, a cheaper type), or have an admin raise the limit.",
+    });
+  });
+
   it("counts the dearest of a create's candidates while it is being made", async () => {
     const mayfly = await limited([{ name: "one", eur_per_hour: eur(1) }]);
     const alice = await mayfly.tokenOf("alice", { policy: "one" });

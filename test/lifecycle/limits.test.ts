@@ -52,6 +52,12 @@ describe("I6: an account has no more machines at once than its policy allows", (
     }
   });
 
+  it("does not send whoever has no machine to destroy one, nor to wait for what would change nothing", async () => {
+    const mayfly = createMayfly({}, { policies: [{ name: "none", machines: 0 }] });
+    const answer = refusal.parse((await put(mayfly, "box", await mayfly.tokenOf("alice", { policy: "none" }))).body);
+    expect(answer).toMatchObject({ code: "limit_count", machines: [], next: "Have an admin raise the limit." });
+  });
+
   it("counts what is not confirmed gone: a machine that is being destroyed, and one past its end", async () => {
     const mayfly = createMayfly({}, { policies: [{ name: "one", machines: 1 }] });
     const alice = await mayfly.tokenOf("alice", { policy: "one" });

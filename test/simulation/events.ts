@@ -62,10 +62,17 @@ interface Fact {
   readonly repository: number;
   readonly at: number;
 }
+interface Known {
+  readonly at: number;
+  /** How often the database had been changed behind mayfly's back by then. */
+  readonly changes: number;
+}
 interface Told {
   readonly sent: Fact[];
   /** By repository: the latest end that was taken on, for as long as the database remembers it. */
-  readonly ended: Map<number, { readonly at: number; readonly changes: number }>;
+  readonly ended: Map<number, Known>;
+  /** The same of the latest create. */
+  readonly made: Map<number, Known>;
   ids: number;
 }
 const told = new WeakMap<Books, Told>();
@@ -87,15 +94,15 @@ export function factOf({ books, clock }: Scene, act: EventAct): Fact | undefined
 /** Sends it as GitHub does, and holds the answer against what was taken on before. */
 export async function sendEvent(scene: Scene, fact: Fact, circumstances: Circumstances): Promise<Answer | undefined> {
   const { books, mayfly } = scene;
-  const { ended, ...known } = toldIn(books);
+  const { ended, made, ids } = toldIn(books);
   const { action, repository, at } = fact;
   const changes = books.strikes.get("d1_changed") ?? 0;
-  const before = ended.get(repository);
+  const before = (action === "closed" ? made : ended).get(repository);
   const pullRequest = { number: 1, updated_at: new Date(at).toISOString() };
   const body = { action, pull_request: pullRequest, repository: { id: repository } };
   const headers = {
     "X-GitHub-Event": "pull_request",
-    "X-GitHub-Delivery": `d-${known.ids}`,
+    "X-GitHub-Delivery": `d-${ids}`,
     "X-Hub-Signature-256": await sign(HOOK_SETTINGS.HOOK_PREVIEW, JSON.stringify(body)),
   };
   toldIn(books).ids += 1;
@@ -111,9 +118,13 @@ export async function sendEvent(scene: Scene, fact: Fact, circumstances: Circums
     books.broken.push(`I10: an event was answered with ${answer.status}: ${answer.text}`);
   if (answer.status !== 202) return answer;
   const { did } = taken.parse(JSON.parse(answer.text));
-  if (action === "closed") ended.set(repository, { at: Math.max(at, before?.at ?? 0), changes });
-  else if (before !== undefined && before.changes === changes && at <= before.at && did.length > 0)
-    books.broken.push(`I1: ${action} of ${new Date(at).toISOString()} was taken on, which is not newer than the end`);
+  const isBehind = before !== undefined && (action === "closed" ? at < before.at : at <= before.at);
+  if (isBehind && before.changes === changes && did.length > 0)
+    books.broken.push(`I1: ${action} of ${new Date(at).toISOString()} was taken on, and a newer fact had been before`);
+  const latest = action === "closed" ? ended : made;
+  const known = latest.get(repository);
+  const isKnown = known?.changes === changes && known.at > at;
+  if (did.length > 0 && !isKnown) latest.set(repository, { at, changes });
   return answer;
 }
 
@@ -135,7 +146,7 @@ export async function checkEnded({ books, database }: Scene, { repository, at }:
 }
 
 function toldIn(books: Books): Told {
-  const known = told.get(books) ?? { sent: [], ended: new Map(), ids: 0 };
+  const known = told.get(books) ?? { sent: [], ended: new Map(), made: new Map(), ids: 0 };
   told.set(books, known);
   return known;
 }
