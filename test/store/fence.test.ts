@@ -252,7 +252,9 @@ const CALLS: Calls = {
     ranks: writes(
       ({ history }) => history.ranks(OLD),
       async () => {
-        await env.DB.prepare("INSERT INTO hook_ranks (owner, name, rank, until) VALUES ('o', 'n', 1, ?)").bind(NOW).run();
+        await env.DB.prepare("INSERT INTO hook_ranks (owner, name, rank, until) VALUES ('o', 'n', 1, ?)")
+          .bind(NOW)
+          .run();
       },
     ),
     days: writes(
