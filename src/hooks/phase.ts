@@ -13,8 +13,8 @@ const LOOK = { fetches: 0, statements: 1 };
 const COST = { fetches: 3, statements: 18 };
 
 /**
- * The phase of a sweep that carries out what was cut off or put off, oldest first, with what all that ends machines has left. `open`
- * throws where the configuration cannot be read, which no other phase needs.
+ * The phase of a sweep that carries out what was cut off or put off, one owner after the other, with what all that ends machines has
+ * left. `open` throws where the configuration cannot be read, which no other phase needs.
  */
 export const hooksPhase = (open: (context: PhaseContext) => Carrying): ExtraPhase => ({
   name: "hooks",

@@ -30,11 +30,15 @@ export function createDeliveryStore(db: Db) {
   return {
     ...createDeliveryIntake(db),
 
-    /** What is still to be carried out and nobody works on, oldest first. */
+    /**
+     * What is still to be carried out and nobody works on: each owner's oldest before anybody's next, so that one whose many wait for
+     * room keeps nobody else's waiting.
+     */
     async due(now: number, limit: number): Promise<DeliveryRow[]> {
       const rows = await db.read(
         query(
-          `SELECT * FROM deliveries WHERE state = 'pending' AND ${FREE} ORDER BY received_at, uid LIMIT ?2`,
+          `SELECT * FROM deliveries WHERE state = 'pending' AND ${FREE}
+            ORDER BY row_number() OVER (PARTITION BY owner ORDER BY received_at, uid), received_at, uid LIMIT ?2`,
           now,
           limit,
         ),

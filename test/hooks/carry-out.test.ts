@@ -61,6 +61,20 @@ describe("what has to wait is tried again", () => {
     expect(names(mayfly)).toEqual(["pr-1", "pr-2"]);
   });
 
+  it("in turn: many of one repository that wait for room keep nobody else's waiting", async () => {
+    const policies = [{ name: "preview", machines: 0 }, { name: "boxes" }];
+    const hooks = { ...CONFIGURATION.hooks, boxes: { ...CONFIGURATION.hooks.boxes, policy: "boxes" } };
+    const mayfly = openHooks({ PLAN: "free" }, { ...CONFIGURATION, policies, hooks });
+    for (let number = 1; number <= 60; number++) await create(mayfly, number);
+    const real = mayfly.bindings.DB;
+    // Cut off behind its answer.
+    mayfly.configure({ DB: refusing(real, /FROM machines WHERE owner = \? AND name/) });
+    await fromStandard(mayfly, { type: "machine.create", data: { name: "box" } });
+    mayfly.configure({ DB: real });
+    await minutes(mayfly, 3);
+    expect(names(mayfly)).toEqual(["box"]);
+  });
+
   it("for room at the provider, and while that does not answer", async () => {
     const mayfly = openHooks();
     let isSick = true;
