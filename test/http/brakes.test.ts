@@ -50,6 +50,16 @@ describe("too many calls from one address", () => {
     expect((await mayfly.send("GET", "/v1/machines")).status).toBe(200);
   });
 
+  it("never keep an event from being looked at: its sender's addresses are shared, and it does not come again", async () => {
+    const { mayfly } = braked({ address: 1 });
+    mayfly.callFrom("203.0.113.7");
+    expect((await mayfly.send("GET", "/healthz", undefined, null)).status).toBe(200);
+    expect((await mayfly.send("GET", "/healthz", undefined, null)).status).toBe(429);
+    expect((await mayfly.send("POST", "/v1/hooks/none", {}, null)).status).toBe(404);
+    expect(lastLog(mayfly)).toMatchObject({ status: 404, statements: 0, fetches: 0 });
+    expect((await mayfly.send("GET", "/v1/hooks", undefined, null)).status).toBe(429);
+  });
+
   it("never keep machines from being ended, nor an admin from an emergency's calls", async () => {
     const { mayfly } = braked({ address: 2 });
     mayfly.callFrom("203.0.113.7");

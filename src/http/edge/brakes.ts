@@ -23,9 +23,13 @@ export const brakeAddress = (host: Host) =>
     await next();
   });
 
-/** What ends machines, and what an admin does in an emergency: a neighbour behind the same address must not keep it from happening. */
+/**
+ * What ends machines, what an admin does in an emergency, and events, whose senders share their addresses among all their users and do not
+ * repeat what was refused: a neighbour behind the same address must not keep it from happening.
+ */
 const isNeverRefused = ({ method, path }: { readonly method: string; readonly path: string }): boolean =>
-  method === "DELETE" || (method === "POST" && /^\/v1\/(?:teardown|sweeps|holds\/[^/]+\/release)$/.test(path));
+  method === "DELETE" ||
+  (method === "POST" && /^\/v1\/(?:teardown|sweeps|hooks\/[^/]+|holds\/[^/]+\/release)$/.test(path));
 
 /** From here on the call counts for the account of its caller, as soon as it needs the provider. */
 export const paceAccount = (host: Host) =>
