@@ -98,7 +98,7 @@ const EXCEPTIONS: readonly Exception[] = [
   },
   {
     because: "it goes by the index, and no further than a page is full",
-    in: /^SELECT \* FROM deliveries WHERE .* ORDER BY received_at DESC, uid LIMIT/,
+    in: /^SELECT \* FROM deliveries WHERE .* ORDER BY received_at DESC, uid DESC LIMIT/,
     steps: [
       "SEARCH deliveries USING INDEX deliveries_by_hook (hook=?",
       "SCAN deliveries USING INDEX deliveries_by_time",
@@ -106,7 +106,7 @@ const EXCEPTIONS: readonly Exception[] = [
   },
   {
     because: "what is old, which it deletes, so much of it",
-    in: /^DELETE FROM (machines|events|sweeps|resources|tokens|deliveries|hook_ranks|charges|resource_uses)\b/,
+    in: /^DELETE FROM (machines|events|sweeps|resources|tokens|deliveries|hook_ranks|charges)\b/,
     steps: [
       "SEARCH machines USING INDEX machines_by_ending (destroyed_at<?)",
       "SEARCH machines USING COVERING INDEX machines_by_ending (destroyed_at<?)",
@@ -120,7 +120,22 @@ const EXCEPTIONS: readonly Exception[] = [
       "SEARCH hook_ranks USING COVERING INDEX hook_ranks_by_end (until<?)",
       "SEARCH charges USING COVERING INDEX charges_by_day (period<?)",
       "SEARCH charges USING INDEX charges_by_day (period<?)",
+    ],
+  },
+  {
+    because: "likewise, with what was gone",
+    in: /^DELETE FROM resource_uses WHERE \(?resource_uid IN \(SELECT uid FROM resources WHERE deleted_at/,
+    steps: [
       "SEARCH resource_uses USING PRIMARY KEY (resource_uid=?)",
+      "SEARCH resources USING INDEX resources_by_ending (deleted_at<?)",
+    ],
+  },
+  {
+    because: "likewise, with what ended",
+    in: /^DELETE FROM resource_uses WHERE \(?machine_uid IN \(SELECT uid FROM machines WHERE destroyed_at/,
+    steps: [
+      "SEARCH resource_uses USING COVERING INDEX resource_uses_by_machine (machine_uid=?",
+      "SEARCH machines USING INDEX machines_by_ending (destroyed_at<?)",
     ],
   },
   {

@@ -107,7 +107,7 @@ export function createDeliveryStore(db: Db) {
       const conditions = [...(hook === null ? [] : ["hook = ?"]), ...(state === null ? [] : ["state = ?"])];
       const params = [hook, state].filter((value) => value !== null);
       const from = sql(`deliveries WHERE ${conditions.join(" AND ") || "true"}`, ...params);
-      return selectPage(db, deliveryRow, { from, order: "received_at DESC, uid", page, perPage });
+      return selectPage(db, deliveryRow, { from, order: "received_at DESC, uid DESC", page, perPage });
     },
   };
 }

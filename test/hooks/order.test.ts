@@ -67,7 +67,7 @@ describe("facts count by when they were so, whatever order they come in", () => 
     const mayfly = openHooks();
     await fromGithub(mayfly, pullRequest("opened", NOW - 50 * SECOND));
     const real = mayfly.bindings.DB;
-    mayfly.configure({ DB: refusing(real, /FROM machines WHERE owner = \? AND name/) });
+    mayfly.configure({ DB: refusing(real, /FROM machines WHERE owner = \?1 AND name/) });
     await fromGithub(mayfly, pullRequest("reopened", NOW - 30 * SECOND));
     mayfly.configure({ DB: real });
     await fromGithub(mayfly, pullRequest("closed", NOW - 40 * SECOND));
