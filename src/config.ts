@@ -221,6 +221,9 @@ const isSet = (env: unknown, name: string): boolean => given(env, name) !== unde
  */
 export function pasted(env: unknown, name: string, quoted = /^["']|["']$/): unknown {
   const value = given(env, name);
+  // As `[vars]` has it without quotes.
+  if (typeof value === "number")
+    throw new Misconfigured(name, "must be text: in wrangler.toml its value stands in quotes");
   if (typeof value !== "string") return value;
   const text = value.trim();
   // Whoever set it meant something, and the default may be something else: an old epoch brings revoked tokens back.

@@ -204,6 +204,11 @@ describe("all settings are read alike, as people paste them", () => {
     }
   });
 
+  it.each(entries)("%s that is a number, as a file has it without quotes, is refused by that rule", (key) => {
+    const refusal = refusalOf(() => read({ [key]: 20 }));
+    expect([refusal.key, refusal.rule]).toEqual([key, "must be text: in wrangler.toml its value stands in quotes"]);
+  });
+
   it.each(entries)("%s that is white space alone is refused: whoever set it meant something", (key) => {
     const refusal = refusalOf(() => read({ [key]: " \t" }));
     expect([refusal.key, refusal.rule]).toEqual([key, "must not be blank: give it a value, or leave it out"]);
