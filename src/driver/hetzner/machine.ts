@@ -1,6 +1,6 @@
 import { parseTimestamp } from "../../machine/age.ts";
 import type { Attached, LiveStatus, Machine } from "../../machine/machine.ts";
-import { UNKNOWN_PRICES, type Prices } from "../../machine/money.ts";
+import { toMicroEur, UNKNOWN_PRICES, type Prices } from "../../machine/money.ts";
 import type { HetznerOptions } from "./account.ts";
 import type { PriceRows, Server } from "./schema.ts";
 
@@ -87,9 +87,12 @@ export function pricesAt(rows: PriceRows, region: string, { account, currency }:
   };
 }
 
-/** A decimal string as a number; null for whatever is no positive amount, zero included: unknown is not free (S67). */
+/**
+ * A decimal string as a number; null for whatever is no positive amount, zero included, and what is rounded to it: unknown is not free (S67).
+ * Nor is a hundred thousand and more believed, of which sums would no longer be exact.
+ */
 export function parsePrice(value: unknown): number | null {
-  if (typeof value !== "string" || !/^\s*\d{1,9}(\.\d{1,20})?\s*$/.test(value)) return null;
+  if (typeof value !== "string" || !/^\s*\d{1,5}(\.\d{1,20})?\s*$/.test(value)) return null;
   const price = Number(value);
-  return price > 0 ? price : null;
+  return toMicroEur(price) === 0 ? null : price;
 }
