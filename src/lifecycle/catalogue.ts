@@ -29,13 +29,17 @@ export async function askCatalogue(
 
 /**
  * What the provider offers, at most ten minutes old. Where it does not answer, or is not to be asked, what it said last, however old: `fetchedAt`
- * tells; only where it never answered is there a refusal.
+ * tells; only where it never answered is there a refusal. What is young and not `isEnough` is asked for again as well.
  */
-export async function readCatalogue(context: Asking & Pick<RequestContext, "withinRate">): Promise<Outcome<Catalogue>> {
+export async function readCatalogue(
+  context: Asking & Pick<RequestContext, "withinRate">,
+  isEnough: (known: Catalogue) => boolean = () => true,
+): Promise<Outcome<Catalogue>> {
   const { store, provider, capabilities, now } = context;
   const known = await store.catalogues.read(provider);
   // What is left of the provider's rate limit then is for deletes.
-  if (isFresh(known, now()) || (known !== null && capabilities.hasHeadroom?.() === false)) return done(known);
+  if ((isFresh(known, now()) && isEnough(known)) || (known !== null && capabilities.hasHeadroom?.() === false))
+    return done(known);
   const paced = await context.withinRate();
   if (!paced.ok) return known === null ? paced : done(known);
   return onDriverError(

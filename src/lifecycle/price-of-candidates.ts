@@ -1,5 +1,6 @@
 import { dearest, hourMicroEur, ratesOf, type Priced } from "../machine/money.ts";
 import { pricesIn, type ServerType } from "../machine/server-type.ts";
+import type { Catalogue } from "../store/catalogues.ts";
 import type { Candidates } from "./candidates.ts";
 import { readCatalogue } from "./catalogue.ts";
 import type { RequestContext } from "./context.ts";
@@ -19,9 +20,13 @@ export async function priceOfCandidates(
   });
   const known = priceBy(offers);
   if (!mustBeKnown || hourMicroEur(known) !== null) return known;
-  const asked = await readCatalogue(context);
+  const asked = await readCatalogue(context, hasPrices);
   return asked.ok ? priceBy(asked.value.serverTypes) : known;
 }
+
+/** One without any price was read under a CURRENCY that is not the project's, which may be right by now. */
+const hasPrices = ({ serverTypes }: Catalogue): boolean =>
+  serverTypes.some(({ regions }) => regions.some(({ priceEurPerHour }) => priceEurPerHour !== null));
 
 interface Known {
   /** What the provider sells, as far as was known. */

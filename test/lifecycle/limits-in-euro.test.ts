@@ -421,6 +421,25 @@ describe("I6: an unknown price is never free", () => {
   });
 });
 
+describe("I6: a CURRENCY that was wrong and is put right", () => {
+  it("is none from then on: prices are asked for anew", async () => {
+    const mayfly = createMayfly({ MAX_EUR_PER_MONTH: "" });
+    mayfly.simulator.reset({ currency: "USD" });
+    expect((await put(mayfly, "box")).body).toMatchObject({ code: "misconfigured" });
+    mayfly.configure({ CURRENCY: "USD" });
+    expect((await put(mayfly, "box")).status).toBe(201);
+  });
+
+  it("has cost no sweep the prices that were known, as far as a create can tell", async () => {
+    const mayfly = await limited([]);
+    mayfly.configure({ CURRENCY: "euro" });
+    mayfly.advance(HOUR);
+    await minutes(mayfly, 2);
+    mayfly.configure({ CURRENCY: "EUR" });
+    expect((await put(mayfly, "box")).status).toBe(201);
+  });
+});
+
 describe("I6: a create that is tried again", () => {
   it("at a higher price is held against the limits anew, and refused where it no longer fits", async () => {
     const mayfly = await limited([{ name: "some", eur_per_month: eur(3) }]);
