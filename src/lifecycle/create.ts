@@ -14,7 +14,7 @@ import { candidatesOf } from "./candidates.ts";
 import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
 import { beyondMoney, unpriced } from "./limits-in-euro.ts";
-import { beyondCount, limitMoney, limitsOf } from "./limits.ts";
+import { accountOfRow, beyondCount, limitMoney, limitsOf } from "./limits.ts";
 import { mayAsk } from "./pace.ts";
 import { priceOfCandidates } from "./price-of-candidates.ts";
 import { checkOrder, type CheckedOrder, type MachineOrder } from "./order.ts";
@@ -210,7 +210,7 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   return tryingMachine(context, row.uid, claim, async () => {
     if (await context.store.work.claimTry(row.uid, next)) return attempt(context, retried, wanted, claim);
     const lease = { ...row, since: row.requestedAt };
-    const beyond = await beyondMoney(context, plan.principal, limits, {
+    const beyond = await beyondMoney(context, accountOfRow(plan.principal, row), limits, {
       is: lease,
       wanted: { ...lease, ...price.value },
     });

@@ -1,9 +1,8 @@
 /** Which limit in euro a lease would pass, and how that is told. */
-import type { Principal } from "../auth/principal.ts";
 import { chargesByMonth, hourMicroEur, reservedUntil, toEur, type Priced } from "../machine/money.ts";
 import type { Limits } from "../store/machine-limits.ts";
 import type { RequestContext } from "./context.ts";
-import { beyond, limitMoney, whose } from "./limits.ts";
+import { beyond, limitMoney, whose, type CountedAccount } from "./limits.ts";
 import type { Refused } from "./refusal.ts";
 
 /** A machine as it is paid for: from when, and to which end of its lease; unix milliseconds. */
@@ -19,12 +18,11 @@ export interface Wish {
 }
 
 type Asking = Pick<RequestContext, "store" | "now" | "provider" | "rules">;
-type Account = Pick<Principal, "account" | "policy">;
 
 /** Why a lease would cost more than its account, or all together, may spend; null where it would not. */
 export async function beyondMoney(
   context: Asking,
-  account: Account,
+  account: CountedAccount,
   limits: Limits,
   wish: Wish,
 ): Promise<Refused | null> {
@@ -41,10 +39,10 @@ export async function beyondMoney(
 }
 
 /** Why something whose price nobody knows is refused: unknown is never free. */
-export const unpriced = (context: Pick<Asking, "store" | "now">, { account, policy }: Account): Promise<Refused> =>
+export const unpriced = (context: Pick<Asking, "store" | "now">, account: CountedAccount): Promise<Refused> =>
   beyond(context, account, {
     code: "limit_money",
-    policy: policy.name,
+    policy: account.policy.name,
     message: "What it would cost is not known, and there is a limit in euro.",
     next: "Name a server type and a region whose price is known, or repeat the call later.",
     about: "price",
@@ -53,7 +51,7 @@ export const unpriced = (context: Pick<Asking, "store" | "now">, { account, poli
 
 async function beyondHour(
   context: Asking,
-  account: Account,
+  account: CountedAccount,
   { microEurPerHour: limit }: Limits,
   { is, wanted }: Wish,
 ): Promise<Refused | null> {
@@ -66,7 +64,7 @@ async function beyondHour(
 
 async function beyondMonth(
   context: Asking,
-  account: Account,
+  account: CountedAccount,
   { months }: Limits,
   { is, wanted }: Wish,
 ): Promise<Refused | null> {
@@ -119,12 +117,13 @@ interface Met {
   readonly asked: number;
 }
 
-function tell(context: Asking, { account, policy }: Account, { isOwn, key, month, ...sums }: Met): Promise<Refused> {
+function tell(context: Asking, of: CountedAccount, { isOwn, key, month, ...sums }: Met): Promise<Refused> {
+  const { account, policy } = of;
   const { currency } = context.rules;
   const [limit, used, asked] = [sums.limit, sums.used, sums.asked].map((sum) => toEur(sum) ?? 0);
   const span = month === null ? "an hour" : `in ${month}`;
   const reserved = month === null ? "cost" : "have cost, or will by the ends of their leases,";
-  return beyond(context, account, {
+  return beyond(context, of, {
     code: "limit_money",
     policy: policy.name,
     message: `The machines of ${whose(account, isOwn)} may cost ${limit} ${currency} ${span}, and ${reserved} ${used} ${currency}; this is ${asked} ${currency} more.`,

@@ -12,6 +12,22 @@ import { refused, type CountedMachine, type Figures, type Refused } from "./refu
 /** Whose limits hold: the caller's, for whomever it acts. */
 export type Limited = Pick<Principal, "kind" | "policy">;
 
+/** The account whose limits are held against, and by which policy. */
+export interface CountedAccount extends Pick<Principal, "account" | "policy"> {
+  /** The one owner whose machines a refusal may name; left out, all of the account's. */
+  readonly onlyOwner?: string | null;
+}
+
+/** The account of a row. Whoever is of another one by now, under another policy, is told of none of its other owners. */
+export const accountOfRow = (
+  { kind, account, policy }: Pick<Principal, "kind" | "account" | "policy">,
+  row: Pick<MachineRow, "account" | "owner">,
+): CountedAccount => ({
+  account: row.account,
+  policy,
+  onlyOwner: kind === "admin" || account === row.account ? null : row.owner,
+});
+
 /** What a policy lets its callers' accounts have, as it says or as it is said for all; an admin's is bound by the installation alone. */
 export const mostOf = (
   { kind, policy }: Limited,
@@ -58,19 +74,23 @@ export async function beyondCount(
   const figures = isOwn
     ? { limit: machines.account ?? 0, used: used.account, asked: 1 }
     : { limit: machines.installation, used: used.installation, asked: 1 };
-  return beyond(context, account, {
-    code: "limit_count",
-    policy: policy.name,
-    message: `There may be ${figures.limit} machines of ${whose(account, isOwn)} at once, and there are ${figures.used}.`,
-    next: isOwn
-      ? "Destroy one of `machines`, or repeat the call when one has ended."
-      : "Repeat the call when machines have ended, or have an admin raise the limit.",
-    ...(isOwn ? { nextWithNone: "Have an admin raise the limit." } : {}),
-    rule: isOwn
-      ? "must not have more machines than the policy allows (machines)"
-      : "must not be more machines in all than there may be (MAX_MACHINES)",
-    figures,
-  });
+  return beyond(
+    context,
+    { account, policy },
+    {
+      code: "limit_count",
+      policy: policy.name,
+      message: `There may be ${figures.limit} machines of ${whose(account, isOwn)} at once, and there are ${figures.used}.`,
+      next: isOwn
+        ? "Destroy one of `machines`, or repeat the call when one has ended."
+        : "Repeat the call when machines have ended, or have an admin raise the limit.",
+      ...(isOwn ? { nextWithNone: "Have an admin raise the limit." } : {}),
+      rule: isOwn
+        ? "must not have more machines than the policy allows (machines)"
+        : "must not be more machines in all than there may be (MAX_MACHINES)",
+      figures,
+    },
+  );
 }
 
 /** A refusal by a limit, before it names what the account has. */
@@ -89,10 +109,10 @@ interface Beyond {
 /** A refusal that names the account's live machines. */
 export async function beyond(
   { store, now }: Pick<RequestContext, "store" | "now">,
-  account: string,
+  { account, onlyOwner = null }: CountedAccount,
   { nextWithNone, ...refusal }: Beyond,
 ): Promise<Refused> {
-  const machines = (await store.limits.ofAccount(account)).map((row) => countedMachine(row, now()));
+  const machines = (await store.limits.ofAccount(account, onlyOwner)).map((row) => countedMachine(row, now()));
   const next = machines.length === 0 ? (nextWithNone ?? refusal.next) : refusal.next;
   return refused({ ...refusal, next, machines, retryAfterSeconds: RETRY_SECONDS });
 }

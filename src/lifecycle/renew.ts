@@ -9,7 +9,7 @@ import type { Machine, MachineRow } from "../machine/machine.ts";
 import { breaksRule, done, IDENTITY_MISMATCH, refused, type Outcome, type Refusal, type Refused } from "./refusal.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { beyondMoney } from "./limits-in-euro.ts";
-import { limitsOf } from "./limits.ts";
+import { accountOfRow, limitsOf } from "./limits.ts";
 import { checkLength } from "./rights.ts";
 
 /**
@@ -49,14 +49,14 @@ export async function renewMachine(
 /** Why a machine would cost too much if it lived until then; null where it would not. */
 function beyondEnd(
   context: RequestContext,
-  { policy, kind }: Principal,
+  principal: Principal,
   row: MachineRow,
   expiresAt: number,
 ): Promise<Refused | null> {
-  const limits = limitsOf({ policy, kind }, context.rules, { now: context.now(), expiresAt });
+  const limits = limitsOf(principal, context.rules, { now: context.now(), expiresAt });
   const lease = { ...row, since: row.createdAt ?? row.requestedAt };
   const wish = { is: lease, wanted: { ...lease, expiresAt } };
-  return beyondMoney(context, { account: row.account, policy }, limits, wish);
+  return beyondMoney(context, accountOfRow(principal, row), limits, wish);
 }
 
 const livesOn = ({ phase, expiresAt }: MachineRow, now: number): boolean =>

@@ -121,12 +121,14 @@ export function createMachineLimits(db: Db) {
       return parseFirst(shape, await db.read(asked)) ?? { hour: null, ipv4: null };
     },
 
-    /** An account's live machines, those that end first before the others; at most 25. */
-    async ofAccount(account: string): Promise<MachineRow[]> {
+    /** An account's live machines, or those of one of its owners, those that end first before the others; at most 25. */
+    async ofAccount(account: string, owner: string | null): Promise<MachineRow[]> {
       const rows = await db.read(
         query(
-          `SELECT * FROM machines WHERE account = ? AND ${LIVE_MACHINE} ORDER BY expires_at, uid LIMIT ${MOST_NAMED}`,
+          `SELECT * FROM machines WHERE account = ?1 AND (?2 IS NULL OR owner = ?2) AND ${LIVE_MACHINE}
+            ORDER BY expires_at, uid LIMIT ${MOST_NAMED}`,
           account,
+          owner,
         ),
       );
       return parseRows(machineRow, rows);

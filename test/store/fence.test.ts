@@ -145,7 +145,7 @@ const CALLS: Calls = {
     perHour: reads(({ limits }) => limits.perHour("tok.ci")),
     spent: reads(({ limits }) => limits.spent("tok.ci", [])),
     dearest: reads(({ limits }) => limits.dearest("hetzner")),
-    ofAccount: reads(({ limits }) => limits.ofAccount("tok.ci")),
+    ofAccount: reads(({ limits }) => limits.ofAccount("tok.ci", null)),
   },
   leases: {
     renew: writes(({ leases }) => leases.renew({ uid: "active", now: NOW, to: LATER, months: [] })),
