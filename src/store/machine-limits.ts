@@ -65,6 +65,9 @@ export function beyondByPrice(
     UNION ALL ${beyondMoney(months, `${chargeOf("new", SINCE, "machines.expires_at", from)} - ${NOW}`, "machines.account")}`;
 }
 
+/** Many that are beyond every limit come to more than a number can tell exactly. */
+const readable = (sum: string): string => `min(${sum}, ${Number.MAX_SAFE_INTEGER})`;
+
 /** So many machines a refusal names. */
 const MOST_NAMED = 25;
 
@@ -93,7 +96,7 @@ export function createMachineLimits(db: Db) {
     async perHour(account: string): Promise<number> {
       const rows = await db.read(
         query(
-          `SELECT coalesce(sum(${hourlyOf("machines")}), 0) AS hour FROM machines WHERE account = ? AND ${LIVE_MACHINE}`,
+          `SELECT ${readable(`coalesce(sum(${hourlyOf("machines")}), 0)`)} AS hour FROM machines WHERE account = ? AND ${LIVE_MACHINE}`,
           account,
         ),
       );
@@ -103,7 +106,7 @@ export function createMachineLimits(db: Db) {
     /** What months come to by now, of the account and of all: booked, charged since, and reserved to the ends of leases. */
     async spent(account: string, months: readonly MonthLimits[]): Promise<Spent[]> {
       const asked = query(
-        `SELECT month.value ->> 'month' AS month, ${spentIn("?1")} AS account, ${spentIn(null)} AS installation
+        `SELECT month.value ->> 'month' AS month, ${readable(spentIn("?1"))} AS account, ${readable(spentIn(null))} AS installation
           FROM json_each(?2) AS month`,
         account,
         JSON.stringify(months),

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { PolicyEntry } from "../../src/auth/policy.ts";
-import { monthsBetween } from "../../src/machine/money.ts";
-import { createMayfly, HOUR, machineIn, minutes, servers, type Answer, type Mayfly } from "../mayfly.ts";
+import { monthsBetween, ratesOf, UNKNOWN_PRICES } from "../../src/machine/money.ts";
+import { createMayfly, HOUR, machineIn, minutes, NOW, servers, type Answer, type Mayfly } from "../mayfly.ts";
+import { putMachine } from "../store/tables.ts";
 
 // An hour of cx23 in fsn1 costs 0.010472, of an IPv4 address 0.000952: together 0.011424.
 const BODY = { server_type: "cx23", region: "fsn1" };
@@ -398,6 +399,22 @@ describe("I6: an unknown price is never free", () => {
     mayfly.configure({ MAX_EUR_PER_MONTH: ((1.5 * ((hour ?? 0) + (ipv4 ?? 0))) / 1e6).toFixed(2) });
     expect((await put(mayfly, "box", alice, { ttl: "90m" })).status).toBe(429);
     expect((await put(mayfly, "box", alice, { ttl: "30m" })).status).toBe(201);
+  });
+
+  it("refuses in the words of the limit, however many there are and while no price at all is known", async () => {
+    const mayfly = await limited([], { MAX_AGE: "30d" });
+    const month = { createdAt: NOW, expiresAt: NOW + 720 * HOUR, maxUntil: NOW + 720 * HOUR };
+    for (let id = 1; id <= 10; id++)
+      await putMachine({
+        uid: `unpriced ${id}`,
+        account: "tok.alice",
+        providerId: `${id}`,
+        ...ratesOf(UNKNOWN_PRICES),
+        ...month,
+      });
+    await mayfly.bindings.DB.exec("UPDATE catalogues SET dearest_micro_eur = NULL, dearest_ipv4_micro_eur = NULL");
+    const answer = await put(mayfly, "box", await mayfly.tokenOf("alice"), { ttl: "29d" });
+    expect(told(answer).figures.used).toBeGreaterThan(1_000_000);
   });
 
   it("is no matter where nothing limits money", async () => {
