@@ -185,32 +185,40 @@ describe("each is paid for before it begins", () => {
     return runSweep(runtime, context, { startedBy: "cron", dryRun: false });
   }
 
-  it("whatever calls are left: none too many, and whatever was begun is told and written down", async () => {
-    // Two lists are asked for whatever is left.
-    for (let left = 2; left <= 24; left++) {
+  const endedIn = (report: Awaited<ReturnType<Mayfly["tick"]>>, phase: string) =>
+    itemsOf(report, phase).filter(({ outcome }) => /^(accepted|destroyed)$/.test(outcome)).length;
+
+  it("whatever calls are left to expire: none too many, and whatever was begun is told and written down", async () => {
+    // The list is asked for whatever is left.
+    for (let left = 2; left <= 18; left++) {
       const mayfly = await due(6);
-      for (let number = 0; number < 2; number++)
-        mayfly.simulator.addServer({
-          name: `old${number}`,
-          labels: OURS,
-          created: new Date(NOW - 30 * HOUR).toISOString(),
-        });
       const flight = watchFlight(mayfly, disordered);
       const report = await sweepAfter(mayfly, 40 - left);
       expect(flight.begun.length, `${left} calls left`).toBeLessThanOrEqual(left);
-      const deletes = those(flight, /^DELETE/).length;
-      const told = report?.phases.flatMap(({ items }) =>
-        items.filter(({ outcome }) => /accepted|destroyed/.test(outcome)),
-      );
-      expect(told, `${left} calls left`).toHaveLength(deletes);
-      // Eight are for the phases behind, a list takes one, and one is kept for a look.
-      expect(itemsOf(report).filter(({ outcome }) => /accepted|destroyed/.test(outcome))).toHaveLength(
-        Math.min(6, Math.max(0, left - 8 - 1 - 1)),
-      );
+      // Eight are for the phases behind, a list takes one, and one is kept for a look: as many die as one after the other would.
+      const deletes = Math.min(6, Math.max(0, left - 8 - 1 - 1));
+      expect(those(flight, /^DELETE/), `${left} calls left`).toHaveLength(deletes);
+      expect(endedIn(report, "expire"), `${left} calls left`).toBe(deletes);
       const { results } = await mayfly.bindings.DB.prepare(
         "SELECT count(*) AS open FROM machines WHERE phase = 'destroying' AND delete_accepted_at IS NULL",
       ).all();
       expect(results, `${left} calls left`).toEqual([{ open: 0 }]);
+      await reset(mayfly);
+    }
+  });
+
+  it("whatever calls are left to reap, likewise", async () => {
+    for (let left = 1; left <= 24; left++) {
+      const mayfly = createMayfly();
+      const old = { labels: OURS, created: new Date(NOW - 30 * HOUR).toISOString() };
+      for (const name of names(8)) mayfly.simulator.addServer({ name, ...old });
+      const flight = watchFlight(mayfly, disordered);
+      const report = await sweepAfter(mayfly, 40 - left);
+      expect(flight.begun.length, `${left} calls left`).toBeLessThanOrEqual(left);
+      // Four are for the phases behind, a list takes one; each asks for three, and takes two.
+      const deletes = Math.min(8, Math.max(0, Math.floor((left - 4 - 1 - 3) / 2) + 1));
+      expect(those(flight, /^DELETE/), `${left} calls left`).toHaveLength(deletes);
+      expect(endedIn(report, "reap"), `${left} calls left`).toBe(deletes);
       await reset(mayfly);
     }
   });
