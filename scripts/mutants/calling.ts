@@ -368,7 +368,7 @@ export const CALLING: readonly Mutant[] = [
     broken: "a busy neighbour behind the same address keeps machines from being ended",
     promise: "I1",
     file: "src/http/edge/brakes.ts",
-    find: 'method === "DELETE" || ',
+    find: 'method === "DELETE" ||',
     replace: "",
     caughtBy: ["test/http/brakes.test.ts"],
   },
