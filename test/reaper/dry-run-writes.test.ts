@@ -8,6 +8,7 @@ import { isObject } from "../simulator/json.ts";
 /** All that a dry run may really ask a cloud. What is new is held back, or named here by somebody who has thought of it. */
 const READS = [
   "action",
+  "checkHeadroom",
   "checkImage",
   "deletionError",
   "findByName",
