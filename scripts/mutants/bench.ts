@@ -11,6 +11,7 @@ const COPIED = [
   "test",
   "docs",
   "migrations",
+  "public",
   "package.json",
   "tsconfig.json",
   "mayfly.config.ts",

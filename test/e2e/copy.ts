@@ -9,6 +9,7 @@ const PARTS = [
   ".oxlintrc.json",
   "migrations",
   "package.json",
+  "public",
   "scripts",
   "src",
   "test",
