@@ -32,6 +32,8 @@ export interface Books {
   readonly money: Map<string, number>;
   /** How often each caller got what it asked for. */
   readonly served: Map<string, number>;
+  /** Whether signed events have asked for machines, which are in no order that the judge of money keeps. */
+  areEventsSent: boolean;
   ticks: number;
   /** Good ticks that a machine lived on past its end: the longest. */
   longestOverstay: number;
@@ -55,6 +57,7 @@ export const openBooks = (): Books => ({
   answers: 0,
   money: new Map(),
   served: new Map(),
+  areEventsSent: false,
   ticks: 0,
   longestOverstay: 0,
 });

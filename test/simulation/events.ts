@@ -106,6 +106,7 @@ export async function sendEvent(scene: Scene, fact: Fact, circumstances: Circums
     "X-Hub-Signature-256": await sign(HOOK_SETTINGS.HOOK_PREVIEW, JSON.stringify(body)),
   };
   toldIn(books).ids += 1;
+  books.areEventsSent = true;
   const answer = await mayfly.send(circumstances, {
     method: "POST",
     path: "/v1/hooks/preview",
