@@ -55,8 +55,8 @@ export const SPENDING: readonly Mutant[] = [
     broken: "a lease that runs into the next month is held against this one's limit alone",
     promise: "I6",
     file: "src/machine/money.ts",
-    find: "months.length === 0 || at <= until",
-    replace: "months.length === 0 || at < from + 0 * until",
+    find: "at = first.ends; at <= until;",
+    replace: "at = first.ends; at < from + 0 * until;",
     caughtBy: LIMITS,
   },
   {

@@ -1,5 +1,5 @@
 /** Which limit in euro a lease would pass, and how that is told. */
-import { chargesByMonth, hourMicroEur, reservedUntil, toEur, type Priced } from "../machine/money.ts";
+import { atDearest, chargesByMonth, hourMicroEur, reservedUntil, toEur, type Priced } from "../machine/money.ts";
 import type { Limits } from "../store/machine-limits.ts";
 import type { RequestContext } from "./context.ts";
 import { beyond, limitMoney, whose, type CountedAccount } from "./limits.ts";
@@ -28,12 +28,7 @@ export async function beyondMoney(
 ): Promise<Refused | null> {
   if (!limitMoney(limits)) return null;
   const dearest = await context.store.limits.dearest(context.provider);
-  const priced = (lease: Lease): Lease => ({
-    ...lease,
-    priceMicroEur: lease.priceMicroEur ?? dearest.hour,
-    ipv4MicroEur: lease.ipv4MicroEur ?? dearest.ipv4,
-  });
-  const known = { is: wish.is && priced(wish.is), wanted: priced(wish.wanted) };
+  const known = { is: wish.is && atDearest(wish.is, dearest), wanted: atDearest(wish.wanted, dearest) };
   if (hourMicroEur(known.wanted) === null) return unpriced(context, account);
   return (await beyondHour(context, account, limits, known)) ?? beyondMonth(context, account, limits, known);
 }

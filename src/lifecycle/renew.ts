@@ -1,6 +1,7 @@
 import type { Policy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
 import { DriverError } from "../driver/driver.ts";
+import { chargedSince } from "../machine/ledger.ts";
 import { checkLife, endOf } from "../machine/lease.ts";
 import { isSame } from "../machine/ownership.ts";
 import { LABEL, labelSeconds } from "../machine/labels.ts";
@@ -54,7 +55,7 @@ function beyondEnd(
   expiresAt: number,
 ): Promise<Refused | null> {
   const limits = limitsOf(principal, context.rules, { now: context.now(), expiresAt });
-  const lease = { ...row, since: row.createdAt ?? row.requestedAt };
+  const lease = { ...row, since: chargedSince(row) };
   const wish = { is: lease, wanted: { ...lease, expiresAt } };
   return beyondMoney(context, accountOfRow(principal, row), limits, wish);
 }

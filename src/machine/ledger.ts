@@ -2,10 +2,10 @@
  * The ledger keeps what machines were charged as sums, so that these outlive the rows. Here is what a row adds to them: once it has
  * ended that is booked, and until then counted beside the sums.
  */
-import { chargesByDay, startedHours, type Charged } from "./money.ts";
+import { atDearest, chargesByDay, startedHours, type Charged, type DearestKnown } from "./money.ts";
 
 /** A row of a machine whose hours are not all in the sums. Times unix milliseconds. */
-export interface Unbooked extends Charged {
+export interface Unbooked extends Charged, DearestKnown {
   readonly uid: string;
   readonly account: string;
   readonly owner: string;
@@ -14,9 +14,6 @@ export interface Unbooked extends Charged {
   readonly expiresAt: number;
   /** So many of its first hours are counted elsewhere: in the sums, or with the row that its machine had before. */
   readonly bookedHours: number;
-  /** The dearest known prices of an hour, as which an unknown one counts; null while none is known. */
-  readonly dearestMicroEur: number | null;
-  readonly dearestIpv4MicroEur: number | null;
 }
 
 /** What a row is charged for one day, UTC; null where no price is known at all. */
@@ -33,7 +30,8 @@ export interface RowCharge {
 const wasThere = ({ createdAt, providerId }: Unbooked): boolean => createdAt !== null || providerId !== null;
 
 /** Since when it is charged: where the provider has not said, from when it was asked for, which is never too little. */
-const chargedSince = ({ createdAt, requestedAt }: Unbooked): number => createdAt ?? requestedAt;
+export const chargedSince = ({ createdAt, requestedAt }: Pick<Unbooked, "createdAt" | "requestedAt">): number =>
+  createdAt ?? requestedAt;
 
 /** What a row has been charged by `now`, or by its end, beside what is booked of it. */
 export const chargedSoFar = (row: Unbooked, now: number): RowCharge[] =>
@@ -41,12 +39,7 @@ export const chargedSoFar = (row: Unbooked, now: number): RowCharge[] =>
 
 /** What a row comes to if it ends at `until`, whether its machine has been seen or not. */
 export function chargesUntil(row: Unbooked, until: number): RowCharge[] {
-  const priced = {
-    ...row,
-    priceMicroEur: row.priceMicroEur ?? row.dearestMicroEur,
-    ipv4MicroEur: row.ipv4MicroEur ?? row.dearestIpv4MicroEur,
-  };
-  return chargesByDay(chargedSince(row), until, priced, row.bookedHours).map(
+  return chargesByDay(chargedSince(row), until, atDearest(row, row), row.bookedHours).map(
     ({ day, hours, serverMicroEur, ipv4MicroEur }) => {
       if (serverMicroEur === null || ipv4MicroEur === null)
         return { day, hours, microEur: null, estimatedMicroEur: null };

@@ -3,7 +3,7 @@
  * month at most the month's price, and a public IPv4 address beside the machine by the same rule.
  */
 
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
 const MICRO = 1_000_000;
 
 /** What a provider asks for a machine at one place, EUR, gross. Null is unknown, which is never free. */
@@ -57,13 +57,9 @@ export interface Month {
 
 /** The months from one moment to a later one, both unix milliseconds, those of both among them. */
 export function monthsBetween(from: number, until: number): Month[] {
-  const months: Month[] = [];
-  for (let at = from; months.length === 0 || at <= until;) {
-    const day = new Date(at);
-    const ends = monthEnd(day);
-    months.push({ month: monthOf(at), begins: Date.UTC(day.getUTCFullYear(), day.getUTCMonth()), ends });
-    at = ends;
-  }
+  const first = monthNamed(monthOf(from));
+  const months = [first];
+  for (let at = first.ends; at <= until; at = monthEnd(new Date(at))) months.push(monthNamed(monthOf(at)));
   return months;
 }
 
@@ -115,17 +111,35 @@ export const dearest = (prices: readonly Rates[]): Rates => {
     ipv4MonthMicroEur: most("ipv4MonthMicroEur"),
   };
 };
-const maxOf = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : Math.max(a, b));
 
-/** Both, in the smallest unit; null where one is unknown. */
-const sum = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
+/** Arithmetic over sums of which one may be unknown: then so is what comes of them. */
+const overKnown =
+  (work: (a: number, b: number) => number) =>
+  (a: number | null, b: number | null): number | null =>
+    a === null || b === null ? null : work(a, b);
+export const plus = overKnown((a, b) => a + b);
+export const minus = overKnown((a, b) => a - b);
+const maxOf = overKnown(Math.max);
+
+/** The same with what is not known of its price at the dearest that is known of any, micro-EUR an hour. */
+export const atDearest = <P extends Priced>(priced: P, dearestKnown: DearestKnown): P => ({
+  ...priced,
+  priceMicroEur: priced.priceMicroEur ?? dearestKnown.dearestMicroEur,
+  ipv4MicroEur: priced.ipv4MicroEur ?? dearestKnown.dearestIpv4MicroEur,
+});
+
+/** The dearest known prices of an hour, micro-EUR, as which an unknown one counts; null while none is known. */
+export interface DearestKnown {
+  readonly dearestMicroEur: number | null;
+  readonly dearestIpv4MicroEur: number | null;
+}
 
 /** Two prices in EUR as one, without a rest beyond micro-EUR; null where one is unknown. */
-export const sumEur = (a: number | null, b: number | null): number | null => toEur(sum(toMicroEur(a), toMicroEur(b)));
+export const sumEur = (a: number | null, b: number | null): number | null => toEur(plus(toMicroEur(a), toMicroEur(b)));
 
 /** What an hour of a machine costs, its IPv4 address included, micro-EUR. */
 export const hourMicroEur = ({ priceMicroEur, ipv4MicroEur, hasIpv4 }: Priced): number | null =>
-  sum(priceMicroEur, hasIpv4 ? ipv4MicroEur : 0);
+  plus(priceMicroEur, hasIpv4 ? ipv4MicroEur : 0);
 
 /** Hours as Hetzner bills them: every started hour counts, and there is no hour zero. */
 export const startedHours = (from: number, until: number): number => Math.max(1, Math.ceil((until - from) / HOUR_MS));
@@ -194,10 +208,7 @@ export function chargesByDay(createdAt: number, until: number, priced: Priced, b
     const first = Math.max(month.first, bookedHours);
     for (const day of stretches(createdAt, { first, end: month.end }, dayEnd)) {
       const ofDay = (perHour: number | null, perMonth: number | null): number | null =>
-        difference(
-          charge(day.end - month.first, perHour, perMonth),
-          charge(day.first - month.first, perHour, perMonth),
-        );
+        minus(charge(day.end - month.first, perHour, perMonth), charge(day.first - month.first, perHour, perMonth));
       charges.push({
         day: dayOf(day.begins),
         hours: day.end - day.first,
@@ -208,7 +219,6 @@ export function chargesByDay(createdAt: number, until: number, priced: Priced, b
   }
   return charges;
 }
-const difference = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a - b);
 
 /**
  * What a machine has cost by `now`, or by its proven end, micro-EUR: null while a price or its age is unknown, 0 while the provider has
@@ -217,7 +227,7 @@ const difference = (a: number | null, b: number | null): number | null => (a ===
 export function costMicroEur(row: Charged, now: number): number | null {
   if (row.createdAt === null) return row.providerId === null ? 0 : null;
   return chargesByMonth(row.createdAt, row.destroyedAt ?? now, row).reduce<number | null>(
-    (total, { serverMicroEur, ipv4MicroEur }) => sum(total, sum(serverMicroEur, ipv4MicroEur)),
+    (total, { serverMicroEur, ipv4MicroEur }) => plus(total, plus(serverMicroEur, ipv4MicroEur)),
     0,
   );
 }

@@ -1,6 +1,6 @@
 /** What machines have cost in a month: what the ledger says, and the rows that it does not tell of yet. */
 import { chargedSoFar, chargesUntil, type RowCharge, type Unbooked } from "./ledger.ts";
-import { reservedUntil } from "./money.ts";
+import { minus, plus, reservedUntil } from "./money.ts";
 
 /** By what usage is divided. */
 export const USAGE_PARTS = ["owner", "day", "server_type"] as const;
@@ -27,8 +27,6 @@ export interface Usage extends Sum {
   readonly entries: readonly UsageEntry[];
 }
 
-const plus = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
-const minus = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a - b);
 const add = (a: Sum, b: Sum): Sum => ({
   hours: a.hours + b.hours,
   microEur: plus(a.microEur, b.microEur),

@@ -4,7 +4,7 @@
  *
  * A month is a row of `json_each` over a list of {@link MonthLimits}; the statements below read it as `month`.
  */
-import { OVERDUE_MS, OVERSTAY_MS, type Month } from "../machine/money.ts";
+import { HOUR_MS, OVERDUE_MS, OVERSTAY_MS, type Month } from "../machine/money.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
 
 /** A month, and what its charges are held against, micro-EUR; null = no such limit. */
@@ -15,7 +15,6 @@ export interface MonthLimits extends Month {
   readonly installation: number | null;
 }
 
-const HOUR_MS = 3_600_000;
 /** Beyond every limit: as what a price counts that is unknown, while no price at all is known. */
 const BEYOND_ALL = 1_000_000_000_000;
 /** No month's price caps that. */
@@ -32,6 +31,9 @@ const ipv4HourOf = (row: string): string =>
 
 /** What an hour of a row's machine costs, its IPv4 address included; `row` is the name of its table. */
 export const hourlyOf = (row: string): string => `(${hourOf(row)} + iif(${row}.has_ipv4, ${ipv4HourOf(row)}, 0))`;
+
+/** Since when a row's machine is charged: `chargedSince` of `machine/ledger.ts`; `row` is the name of its table. */
+export const chargedSince = (row: string): string => `coalesce(${row}.created_at, ${row}.requested_at)`;
 
 /** Until when a machine that ends at `expiresAt` is to be paid for: `reservedUntil` of `machine/money.ts`. */
 const reservedUntil = (expiresAt: string): string =>
@@ -56,7 +58,7 @@ const hoursOf = (milliseconds: string): string => `CAST(${milliseconds} + ${HOUR
 
 /** Hours of a machine that are counted with another row of it, which has ended. Both are SQL. */
 export const countedElsewhere = (providerId: string, uid: string): string => `coalesce(
-  (SELECT max(max(1, ${hoursOf("before.destroyed_at - coalesce(before.created_at, before.requested_at)")}))
+  (SELECT max(max(1, ${hoursOf(`before.destroyed_at - ${chargedSince("before")}`)}))
     FROM machines AS before WHERE before.provider_id = ${providerId} AND before.destroyed_at IS NOT NULL AND before.uid <> ${uid}), 0)`;
 
 /** `booked_hours` of a row that is to be booked once more: what is booked of it, or of its machine with another row, stays. */
@@ -81,7 +83,7 @@ export const spentIn = (account: string | null): string => {
   const its = (table: string): string => (account === null ? "" : `AND ${table}.account = ${account}`);
   const life = selectLife({
     row: "counted",
-    since: "coalesce(counted.created_at, counted.requested_at)",
+    since: chargedSince("counted"),
     until: `iif(counted.${LIVE_MACHINE}, ${reservedUntil("counted.expires_at")}, counted.destroyed_at)`,
     bookedHours: "counted.booked_hours",
   });

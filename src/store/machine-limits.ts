@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
-import { beyondMoney, chargeOf, hourlyOf, spentIn, type MonthLimits } from "./charges.ts";
+import type { DearestKnown } from "../machine/money.ts";
+import { beyondMoney, chargedSince, chargeOf, hourlyOf, spentIn, type MonthLimits } from "./charges.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
 import { machineRow, RATE_COLUMNS } from "./machine-row.ts";
 import { parseFirst, parseRows } from "./rows.ts";
@@ -41,7 +42,7 @@ export const BEYOND_LIMITS = `SELECT 1 WHERE
     + (SELECT coalesce(sum(${hourlyOf("machines")}), 0) FROM machines WHERE account = new.account AND ${LIVE_MACHINE}) > ?
   OR EXISTS (${beyondMoney("?", chargeOf("new", "new.requested_at", "new.expires_at"), "new.account")})`;
 
-const SINCE = "coalesce(machines.created_at, machines.requested_at)";
+const SINCE = chargedSince("machines");
 const NOW = chargeOf("machines", SINCE, "machines.expires_at");
 
 /** Finds something where a row of `machines` would be beyond a limit of its months if it ended at `to`, the SQL of that end. */
@@ -115,13 +116,14 @@ export function createMachineLimits(db: Db) {
     },
 
     /** The dearest prices that are known of a provider, micro-EUR an hour; null where none is. */
-    async dearest(provider: string): Promise<{ hour: number | null; ipv4: number | null }> {
+    async dearest(provider: string): Promise<DearestKnown> {
       const asked = query(
-        "SELECT dearest_micro_eur AS hour, dearest_ipv4_micro_eur AS ipv4 FROM catalogues WHERE provider = ?",
+        `SELECT dearest_micro_eur AS dearestMicroEur, dearest_ipv4_micro_eur AS dearestIpv4MicroEur
+          FROM catalogues WHERE provider = ?`,
         provider,
       );
-      const shape = z.object({ hour: z.int().nullable(), ipv4: z.int().nullable() });
-      return parseFirst(shape, await db.read(asked)) ?? { hour: null, ipv4: null };
+      const shape = z.object({ dearestMicroEur: z.int().nullable(), dearestIpv4MicroEur: z.int().nullable() });
+      return parseFirst(shape, await db.read(asked)) ?? { dearestMicroEur: null, dearestIpv4MicroEur: null };
     },
 
     /** An account's live machines, or those of one of its owners, those that end first before the others; at most 25. */

@@ -394,7 +394,7 @@ describe("I6: an unknown price is never free", () => {
   it("counts as the dearest that is known, where a policy lets it pass", async () => {
     const mayfly = await hidden([{ name: "default", eur_per_month: 999, unknown_price: true }]);
     const alice = await mayfly.tokenOf("alice");
-    const { hour, ipv4 } = await mayfly.store.limits.dearest("hetzner");
+    const { dearestMicroEur: hour, dearestIpv4MicroEur: ipv4 } = await mayfly.store.limits.dearest("hetzner");
     expect(hour ?? 0).toBeGreaterThan(100_000);
     mayfly.configure({ MAX_EUR_PER_MONTH: ((1.5 * ((hour ?? 0) + (ipv4 ?? 0))) / 1e6).toFixed(2) });
     expect((await put(mayfly, "box", alice, { ttl: "90m" })).status).toBe(429);
