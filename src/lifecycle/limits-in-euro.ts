@@ -37,7 +37,6 @@ export async function beyondMoney(
 export const unpriced = (context: Pick<Asking, "store" | "now">, account: CountedAccount): Promise<Refused> =>
   beyond(context, account, {
     code: "limit_money",
-    policy: account.policy.name,
     message: "What it would cost is not known, and there is a limit in euro.",
     next: "Name a server type and a region whose price is known, or repeat the call later.",
     about: "price",
@@ -113,14 +112,13 @@ interface Met {
 }
 
 function tell(context: Asking, of: CountedAccount, { isOwn, key, month, ...sums }: Met): Promise<Refused> {
-  const { account, policy } = of;
+  const { account } = of;
   const { currency } = context.rules;
   const [limit, used, asked] = [sums.limit, sums.used, sums.asked].map((sum) => toEur(sum) ?? 0);
   const span = month === null ? "an hour" : `in ${month}`;
   const reserved = month === null ? "cost" : "have cost, or will by the ends of their leases,";
   return beyond(context, of, {
     code: "limit_money",
-    policy: policy.name,
     message: `The machines of ${whose(account, isOwn)} may cost ${limit} ${currency} ${span}, and ${reserved} ${used} ${currency}; this is ${asked} ${currency} more.`,
     next: isOwn
       ? "Destroy one of `machines`, ask for less (a shorter ttl, a cheaper type), or repeat the call when machines have ended."

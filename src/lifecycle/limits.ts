@@ -65,38 +65,33 @@ export const limitMoney = ({ microEurPerHour, months }: Limits): boolean =>
 /** Why one machine more would be too many, told with those that the account has; null where it would not. */
 export async function beyondCount(
   context: Pick<RequestContext, "store" | "now">,
-  { account, policy }: Pick<Principal, "account" | "policy">,
+  of: CountedAccount,
   { machines }: Pick<Limits, "machines">,
 ): Promise<Refused | null> {
+  const { account } = of;
   const used = await context.store.limits.count(account);
   const isOwn = machines.account !== null && used.account >= machines.account;
   if (!isOwn && used.installation < machines.installation) return null;
   const figures = isOwn
     ? { limit: machines.account ?? 0, used: used.account, asked: 1 }
     : { limit: machines.installation, used: used.installation, asked: 1 };
-  return beyond(
-    context,
-    { account, policy },
-    {
-      code: "limit_count",
-      policy: policy.name,
-      message: `There may be ${figures.limit} machines of ${whose(account, isOwn)} at once, and there are ${figures.used}.`,
-      next: isOwn
-        ? "Destroy one of `machines`, or repeat the call when one has ended."
-        : "Repeat the call when machines have ended, or have an admin raise the limit.",
-      ...(isOwn ? { nextWithNone: "Have an admin raise the limit." } : {}),
-      rule: isOwn
-        ? "must not have more machines than the policy allows (machines)"
-        : "must not be more machines in all than there may be (MAX_MACHINES)",
-      figures,
-    },
-  );
+  return beyond(context, of, {
+    code: "limit_count",
+    message: `There may be ${figures.limit} machines of ${whose(account, isOwn)} at once, and there are ${figures.used}.`,
+    next: isOwn
+      ? "Destroy one of `machines`, or repeat the call when one has ended."
+      : "Repeat the call when machines have ended, or have an admin raise the limit.",
+    ...(isOwn ? { nextWithNone: "Have an admin raise the limit." } : {}),
+    rule: isOwn
+      ? "must not have more machines than the policy allows (machines)"
+      : "must not be more machines in all than there may be (MAX_MACHINES)",
+    figures,
+  });
 }
 
 /** A refusal by a limit, before it names what the account has. */
 interface Beyond {
   readonly code: "limit_count" | "limit_money";
-  readonly policy: string;
   readonly message: string;
   readonly next: string;
   /** The same for an account that has no machine which could make room. */
@@ -109,12 +104,12 @@ interface Beyond {
 /** A refusal that names the account's live machines. */
 export async function beyond(
   { store, now }: Pick<RequestContext, "store" | "now">,
-  { account, onlyOwner = null }: CountedAccount,
+  { account, policy, onlyOwner = null }: CountedAccount,
   { nextWithNone, ...refusal }: Beyond,
 ): Promise<Refused> {
   const machines = (await store.limits.ofAccount(account, onlyOwner)).map((row) => countedMachine(row, now()));
   const next = machines.length === 0 ? (nextWithNone ?? refusal.next) : refusal.next;
-  return refused({ ...refusal, next, machines, retryAfterSeconds: RETRY_SECONDS });
+  return refused({ ...refusal, policy: policy.name, next, machines, retryAfterSeconds: RETRY_SECONDS });
 }
 
 export const whose = (account: string, isOwn: boolean): string =>
