@@ -87,6 +87,10 @@ const value = z
 const claim = z
   .union([value, z.array(value).min(1, "must name at least one value")], "must be a value or a list of values")
   .transform((given) => [given].flat().map(String));
+/** A length of life, as it is written in configurations and events. */
+export const leaseText = z
+  .string(DURATION_RULE)
+  .refine((given) => (parseDuration(given) ?? 0) >= 60_000, `${DURATION_RULE}, of 60s at least`);
 const flag = z.boolean("must be true or false").optional();
 const eur = z
   .number("must be a number of EUR")
@@ -103,10 +107,7 @@ export const policyEntry = z.strictObject({
   account: z.enum(["repository", "project", "owner", "policy"], "must be repository, owner or policy").optional(),
   privileged_events: flag,
   may: z.array(z.enum(MAKEABLE, `must be of ${MAKEABLE.join(", ")}`), "must be a list").optional(),
-  longest: z
-    .string(DURATION_RULE)
-    .refine((given) => (parseDuration(given) ?? 0) >= 60_000, `${DURATION_RULE}, of 60s at least`)
-    .optional(),
+  longest: leaseText.optional(),
   server_types: patterns,
   regions: patterns,
   images: patterns,

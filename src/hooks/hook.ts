@@ -5,10 +5,9 @@
 import * as z from "zod";
 import { configName } from "../auth/issuers.ts";
 import { fitsOne } from "../auth/pattern.ts";
-import { tokenPolicy, type Policy } from "../auth/policy.ts";
+import { leaseText, tokenPolicy, type Policy } from "../auth/policy.ts";
 import { SENDERS, type Sender } from "../auth/senders.ts";
 import { DELIVERY_ACTS, type DeliveryAct } from "../machine/delivery.ts";
-import { DURATION_RULE, parseDuration } from "../machine/duration.ts";
 import { parsePath, parseTemplate, PATH_RULE, TEMPLATE_RULE, type Path, type Template } from "./path.ts";
 
 export interface Hook {
@@ -56,9 +55,6 @@ const dotted = z.string("must be text").transform((given, context) => parsed(par
 const template = z
   .string("must be text")
   .transform((given, context) => parsed(parseTemplate(given), TEMPLATE_RULE, context));
-const lease = z
-  .string(DURATION_RULE)
-  .refine((given) => (parseDuration(given) ?? 0) >= 60_000, `${DURATION_RULE}, of 60s at least`);
 
 const ID_RULE = "must be ids: whole numbers of at most 18 digits";
 const ids = z
@@ -77,7 +73,7 @@ const ruleEntry = z.strictObject({
   when: z.record(z.string(), values, "must be an object of paths and values").optional(),
   do: z.enum(DELIVERY_ACTS, `must be one of ${DELIVERY_ACTS.join(", ")}`),
   name: template,
-  ttl: lease.optional(),
+  ttl: leaseText.optional(),
   rank: dotted.optional(),
 });
 

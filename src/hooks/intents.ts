@@ -1,9 +1,9 @@
 /** What an event asks for: by the rules of its hook, or where that has none by what the event itself says. */
 import * as z from "zod";
 import { fitsOne } from "../auth/pattern.ts";
+import { leaseText } from "../auth/policy.ts";
 import type { NewDelivery } from "../machine/delivery.ts";
 import { derivedName } from "../machine/derived-name.ts";
-import { DURATION_RULE, parseDuration } from "../machine/duration.ts";
 import { checkCallerLabels } from "../machine/labels.ts";
 import { checkName } from "../machine/name.ts";
 import { invalid, valid, type Checked } from "../machine/validation.ts";
@@ -39,14 +39,11 @@ async function intentOf(rule: Rule, index: number, event: HookEvent): Promise<In
 }
 
 const nameField = z.string("must be text").refine((name) => checkName(name).ok, ruleOfName());
-const ttl = z
-  .string(DURATION_RULE)
-  .refine((text) => (parseDuration(text) ?? 0) >= 60_000, `${DURATION_RULE}, of 60s at least`);
 const labelsField = z.record(z.string(), z.string("must be text"), "must be an object of texts");
 
 const DATA = {
-  "machine.create": z.strictObject({ name: nameField, ttl: ttl.optional(), labels: labelsField.optional() }),
-  "machine.renew": z.strictObject({ name: nameField, ttl: ttl.optional() }),
+  "machine.create": z.strictObject({ name: nameField, ttl: leaseText.optional(), labels: labelsField.optional() }),
+  "machine.renew": z.strictObject({ name: nameField, ttl: leaseText.optional() }),
   "machine.destroy": z.strictObject({ name: nameField }),
 } as const;
 const ACTS = { "machine.create": "create", "machine.renew": "renew", "machine.destroy": "destroy" } as const;
