@@ -54,12 +54,12 @@ export async function endResources(context: PhaseContext): Promise<void> {
   const isDone = ({ uid }: DueResource): boolean => done.some(({ row }) => row.uid === uid);
   items.push(
     ...idle.map((row) => toItem(row, "kept", "idle")),
-    ...done.map(toDone),
+    ...done.map(itemOfDeletion),
     ...ready.filter((row) => !isDone(row)).map((row) => toItem(row, "remaining", stop)),
   );
 }
 
-function toDone(deletion: Deletion): Item {
+function itemOfDeletion(deletion: Deletion): Item {
   const { reason } = deletion;
   const row = { ...deletion.row, kind: deletion.row.spec.kind };
   if (reason === "given_up") return toItem(row, "alert", reason, deletion.detail);

@@ -41,6 +41,9 @@ const ITS_MACHINE = `(SELECT machines.uid FROM machines WHERE machines.owner = d
   AND ${LIVE_MACHINE} AND (deliveries.act = 'destroy' OR machines.phase <> 'destroying'))`;
 
 const outranked: DeliveryReason = "outranked";
+/** `?` is now. */
+const IGNORE =
+  `UPDATE deliveries SET state = 'ignored', reason = '${outranked}', next_try_at = NULL, finished_at = ?` as const;
 
 /** How rows of `deliveries` come to be. */
 export function createDeliveryIntake(db: Db) {
@@ -105,7 +108,7 @@ const beginningOf = (one: NewDelivery, now: number, until: number): readonly Cha
   inserted(one, { state: "pending", attempts: 1, next_try_at: until }),
   change(
     {
-      head: `UPDATE deliveries SET state = 'ignored', reason = '${outranked}', next_try_at = NULL, finished_at = ?`,
+      head: IGNORE,
       where: `uid = ? AND state = 'pending' AND EXISTS (${OUTRANKED})`,
     },
     now,
@@ -139,7 +142,7 @@ function endingOf(db: Db, one: NewDelivery, now: number): readonly Change[] {
     remembered(one, { rank, create_rank: null }, now),
     change(
       {
-        head: `UPDATE deliveries SET state = 'ignored', reason = '${outranked}', next_try_at = NULL, finished_at = ?`,
+        head: IGNORE,
         where: "owner = ? AND name = ? AND state = 'pending' AND rank <= ?",
       },
       now,
