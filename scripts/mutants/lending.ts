@@ -164,7 +164,7 @@ export const LENDING: readonly Mutant[] = [
     name: "another's claim given back",
     broken: "a slow try that fails gives back the claim of the call that took it over, and a third may try beside that",
     promise: "I3",
-    file: "src/store/machine-work.ts",
+    file: "src/store/machine-tries.ts",
     find: "AND next_try_at IN (SELECT value FROM json_each(?4))",
     replace: "AND ?4 IS NOT NULL",
     caughtBy: ["test/lifecycle/cut-off.test.ts"],

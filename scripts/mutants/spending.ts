@@ -126,7 +126,7 @@ export const SPENDING: readonly Mutant[] = [
     name: "raised price uncounted",
     broken: "a create that is tried again at a higher price is held against no limit",
     promise: "I6",
-    file: "src/store/machine-work.ts",
+    file: "src/store/machine-tries.ts",
     find: " AND NOT EXISTS (${beyond})",
     replace: " AND (true OR NOT EXISTS (${beyond}))",
     caughtBy: LIMITS,

@@ -1,9 +1,8 @@
 import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
-import type { Priced } from "../machine/money.ts";
-import { FREE, LABEL_BEHIND, LIVE_MACHINE, revoked, UNSETTLED } from "./conditions.ts";
-import { beyondByPrice, monthsParam, type Limits } from "./machine-limits.ts";
-import { machineRow, rateColumns } from "./machine-row.ts";
+import { FREE, LABEL_BEHIND, LIVE_MACHINE, UNSETTLED } from "./conditions.ts";
+import { machineRow } from "./machine-row.ts";
+import { createMachineTries } from "./machine-tries.ts";
 import { parseFirst, parseRows } from "./rows.ts";
 import { change, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -25,16 +24,6 @@ export interface Try {
   readonly notDeleted?: boolean;
 }
 
-/** How a create is to be tried again. */
-export interface NextTry {
-  readonly now: number;
-  /** For how long nobody else may. */
-  readonly until: number;
-  readonly tokenId: string | null;
-  readonly priced: Priced;
-  readonly limits: Pick<Limits, "months" | "microEurPerHour">;
-}
-
 /** Whose turn it is: a machine that costs money comes before a row that may have none, and both before what failed before. */
 const TURN = "CASE WHEN attempts > 0 THEN 2 WHEN provider_id IS NULL THEN 1 ELSE 0 END";
 const turnOf = ({ attempts, providerId }: MachineRow): number => (attempts > 0 ? 2 : providerId === null ? 1 : 0);
@@ -42,6 +31,8 @@ const turnOf = ({ attempts, providerId }: MachineRow): number => (attempts > 0 ?
 /** What of `machines` is to be worked on, and who does it when. */
 export function createMachineWork(db: Db) {
   return {
+    ...createMachineTries(db),
+
     /**
      * Live rows whose end has come and whose deletion the provider has not accepted, from behind `after` on: oldest end first; behind
      * them those that no machine is known of, and last those that failed before. Those that are being tried or back off wait.
@@ -109,37 +100,6 @@ export function createMachineWork(db: Db) {
       return parseFirst(z.object({ behind: z.int() }), rows)?.behind ?? 0;
     },
 
-    /**
-     * Takes the one right to try the create of a row whose last try ended or was given up, at prices as they are now. Guarded by the
-     * minted token that asks for it, where one does, not having been revoked since it was looked at, and by no limit being passed
-     * where it costs more than it did.
-     */
-    async claimTry(uid: string, { now, until, tokenId, priced, limits }: NextTry): Promise<boolean> {
-      const rates = Object.entries({ ...rateColumns(priced), has_ipv4: Number(priced.hasIpv4) });
-      const beyond = beyondByPrice(
-        rates.map((_, index) => `?${index + 7}`),
-        { months: "?5", perHour: "?6" },
-      );
-      const claimed = await db.write(
-        change(
-          {
-            head: `UPDATE machines SET next_try_at = ?2, tried_at = ?1, missing_since = NULL,
-              ${rates.map(([column], index) => `${column} = ?${index + 7}`).join(", ")}`,
-            where: `uid = ?3 AND phase = 'requested' AND ${FREE} AND NOT EXISTS (${revoked("?4")}) AND NOT EXISTS (${beyond})`,
-            tail: "RETURNING uid",
-          },
-          now,
-          until,
-          uid,
-          tokenId,
-          monthsParam(limits.months),
-          limits.microEurPerHour,
-          ...rates.map(([, value]) => value),
-        ),
-      );
-      return claimed.length > 0;
-    },
-
     /** These are not waited for to be seen with a firewall any more. */
     async forgetFirewall(uids: readonly string[], firewallId: string): Promise<void> {
       await db.write(
@@ -182,52 +142,6 @@ export function createMachineWork(db: Db) {
           now,
         ),
       );
-    },
-
-    /**
-     * A try to create is over, and nobody knows what came of it: the next call may go on at once. Guarded by `requested`, and by
-     * the claim being one of these still, so that the claim of a later try stays.
-     */
-    async giveBackTry(uid: string, untils: readonly number[], error: string, now: number): Promise<void> {
-      const given = change(
-        {
-          head: "UPDATE machines SET last_error = ?2, next_try_at = ?3",
-          where: "uid = ?1 AND phase = 'requested' AND next_try_at IN (SELECT value FROM json_each(?4))",
-        },
-        uid,
-        error,
-        now,
-        JSON.stringify(untils),
-      );
-      await db.write(given);
-    },
-
-    /**
-     * Lengthens the claim of a try that goes on. Guarded by `requested`, and by the claim being one of these still. `revoked`: it is, and
-     * nothing more may be begun with the minted token that asks for it. `lost`: somebody else has the row now, or it has ended.
-     */
-    async keepTry(
-      uid: string,
-      untils: readonly number[],
-      until: number,
-      tokenId: string | null,
-    ): Promise<"kept" | "revoked" | "lost"> {
-      const rows = await db.write(
-        change(
-          {
-            head: "UPDATE machines SET next_try_at = ?2",
-            where: "uid = ?1 AND phase = 'requested' AND next_try_at IN (SELECT value FROM json_each(?3))",
-            tail: `RETURNING EXISTS (${revoked("?4")}) AS is_revoked`,
-          },
-          uid,
-          until,
-          JSON.stringify(untils),
-          tokenId,
-        ),
-      );
-      const kept = parseFirst(z.object({ is_revoked: z.int() }), rows);
-      if (kept === null) return "lost";
-      return kept.is_revoked === 1 ? "revoked" : "kept";
     },
 
     /**

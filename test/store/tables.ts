@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import type { MachineRow } from "../../src/machine/machine.ts";
 import { ratesOf, UNKNOWN_PRICES } from "../../src/machine/money.ts";
-import type { NextTry } from "../../src/store/machine-work.ts";
+import type { NextTry } from "../../src/store/machine-tries.ts";
 import type { ResourceRow } from "../../src/machine/resource.ts";
 import type { Param } from "../../src/store/db.ts";
 import { insertInto, statementOf } from "../../src/store/statements.ts";
