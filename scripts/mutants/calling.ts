@@ -295,7 +295,7 @@ export const CALLING: readonly Mutant[] = [
     broken: "`longest` limits the first lease, and not what it can be renewed to when the policy is widened or lost",
     promise: "I10",
     file: "src/lifecycle/create.ts",
-    find: "maxUntil: now + longestOf(plan.policy, context.rules)",
+    find: "maxUntil: now + longestOf(principal.policy, context.rules)",
     replace: "maxUntil: now + context.rules.maxAgeMs",
     caughtBy: ["test/lifecycle/rights.test.ts"],
   },

@@ -109,7 +109,7 @@ export const SPENDING: readonly Mutant[] = [
     broken: "a create whose price nobody knows is let through under a limit in euro",
     promise: "I6",
     file: "src/lifecycle/create.ts",
-    find: "return policy.takesUnknownPrice ? done(price) : unpriced(context, principal);",
+    find: "return principal.policy.takesUnknownPrice ? done(price) : unpriced(context, principal);",
     replace: "return done(price);",
     caughtBy: LIMITS,
   },

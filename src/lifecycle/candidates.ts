@@ -42,7 +42,10 @@ export async function coolLast({ store, now }: Context, candidates: readonly Can
  */
 export async function candidatesOf(
   context: RequestContext,
-  { order: { serverTypes = [], regions, arch }, policy }: { readonly order: CompleteOrder; readonly policy: Policy },
+  {
+    order: { serverTypes = [], regions, arch },
+    principal: { policy },
+  }: { readonly order: CompleteOrder; readonly principal: { readonly policy: Policy } },
 ): Promise<Outcome<Candidates>> {
   let pairs = serverTypes.flatMap((serverType) => regions.map((region) => ({ serverType, region })));
   if (arch !== undefined) {

@@ -39,18 +39,19 @@ export async function createMachine(
   said: MachineOrder,
 ): Promise<Outcome<Created>> {
   const { store, rules } = context;
+  const { owner } = principal;
   const planned = await planOf(context, principal, name, said);
   if (!planned.ok) return planned;
   const plan = planned.value;
   // Twice, because a row can appear, or end, between the look and the insert.
   for (let look = 0; look < 2; look++) {
-    const existing = await store.machines.byName(plan.owner, name);
+    const existing = await store.machines.byName(owner, name);
     if (existing !== null && isLive(existing)) return repeat(context, existing, plan);
     if (!rules.creates) return refused(CREATES_OFF);
     const now = context.now();
-    const forbidden = await store.tombstones.until(plan.owner, name, now);
+    const forbidden = await store.tombstones.until(owner, name, now);
     if (forbidden !== null) return refused(givenUp(forbidden - now));
-    const usable = await checkAttachments(context, plan.owner, plan.attachments);
+    const usable = await checkAttachments(context, owner, plan.attachments);
     if (!usable.ok) return usable;
     const offered = await checkOffer(context, plan.order);
     if (!offered.ok) return offered;
@@ -58,7 +59,7 @@ export async function createMachine(
     if (!paced.ok) return paced;
     const choice = await candidatesOf(context, plan);
     if (!choice.ok) return choice;
-    const limits = limitsOf(plan.principal, rules, { now, expiresAt: endOf(context, plan, now) });
+    const limits = limitsOf(principal, rules, { now, expiresAt: endOf(context, plan, now) });
     const sited = { ...plan, candidates: choice.value };
     const price = await priceWithin(context, sited, limits, offered.value);
     if (!price.ok) return price;
@@ -68,19 +69,16 @@ export async function createMachine(
     const made = await begin(context, row, { ...sited, limits });
     if (made !== null) return made;
     const beyond =
-      (await beyondCount(context, plan.principal, limits)) ??
-      (await beyondMoney(context, plan.principal, limits, { is: null, wanted: { ...row, since: now } }));
+      (await beyondCount(context, principal, limits)) ??
+      (await beyondMoney(context, principal, limits, { is: null, wanted: { ...row, since: now } }));
     if (beyond !== null) return beyond;
   }
   return refused(RELEASING);
 }
 
 /** What a create is to come to, as far as that is known before the first look at a row. */
-interface Plan extends CheckedOrder, Pick<MachineRow, "owner" | "account" | "name" | "credential" | "specSha256"> {
+interface Plan extends CheckedOrder, Pick<MachineRow, "name" | "credential" | "specSha256"> {
   readonly principal: Principal;
-  readonly policy: Policy;
-  /** Of a minted token that asks for it; revoked meanwhile, it makes nothing. */
-  readonly tokenId: string | null;
 }
 
 /** The same, and where it is tried. */
@@ -92,16 +90,14 @@ async function planOf(
   name: string,
   said: MachineOrder,
 ): Promise<Outcome<Plan>> {
-  const { owner, account, policy } = principal;
   const named = checkName(name);
   if (!named.ok) return breaksRule(named.problem);
-  const allowed = mayCreate(context, policy, said);
+  const allowed = mayCreate(context, principal.policy, said);
   if (!allowed.ok) return allowed;
   const installation = await claimInstallation(context);
   if (!installation.ok) return installation;
   const [credential, specSha256] = [await context.credential(), await specHash(said)];
-  const tokenId = tokenIdOf(principal);
-  return done({ ...allowed.value, principal, owner, account, policy, tokenId, name, credential, specSha256 });
+  return done({ ...allowed.value, principal, name, credential, specSha256 });
 }
 
 /** Whether an order breaks no rule and no policy, as far as that can be told without asking anybody. */
@@ -121,14 +117,14 @@ export function mayCreate(
 }
 
 /** When the lease ends of a machine that is asked for at `now`; unix milliseconds. */
-function endOf({ rules }: RequestContext, { policy, ttlMs }: Plan, now: number): number {
-  return now + (ttlMs ?? Math.min(rules.defaultTtlMs, longestOf(policy, rules)));
+function endOf({ rules }: RequestContext, { principal, ttlMs }: Plan, now: number): number {
+  return now + (ttlMs ?? Math.min(rules.defaultTtlMs, longestOf(principal.policy, rules)));
 }
 
 /** What it costs at most; refused where that is unknown, and limits in euro are to hold. */
 async function priceWithin(
   context: RequestContext,
-  { principal, policy, request, candidates }: Sited,
+  { principal, request, candidates }: Sited,
   limits: Limits,
   offers: readonly ServerType[],
 ): Promise<Outcome<Priced>> {
@@ -138,11 +134,12 @@ async function priceWithin(
   const currency = context.capabilities.otherCurrency?.() ?? null;
   if (currency !== null)
     throw new Misconfigured("CURRENCY", `must be ${currency}, which the provider's project pays in: limits go by it`);
-  return policy.takesUnknownPrice ? done(price) : unpriced(context, principal);
+  return principal.policy.takesUnknownPrice ? done(price) : unpriced(context, principal);
 }
 
 async function rowOf(context: RequestContext, plan: Sited, price: Priced, now: number): Promise<NewMachine> {
-  const { owner, account, name, credential, specSha256, request, candidates, keepOnFailureMs } = plan;
+  const { principal, name, credential, specSha256, request, candidates, keepOnFailureMs } = plan;
+  const { owner, account } = principal;
   const [installation] = context.rules.installations;
   return {
     uid: context.newUid(),
@@ -159,7 +156,7 @@ async function rowOf(context: RequestContext, plan: Sited, price: Priced, now: n
     labels: request.labels,
     requestedAt: now,
     expiresAt: endOf(context, plan, now),
-    maxUntil: now + longestOf(plan.policy, context.rules),
+    maxUntil: now + longestOf(principal.policy, context.rules),
     keepOnFailureMs,
     ...price,
   };
@@ -172,14 +169,17 @@ function begin(
   plan: Sited & { readonly limits: Limits },
 ): Promise<Outcome<Created> | null> {
   const { store } = context;
-  const claim = claimAt(row.requestedAt, false, plan.tokenId);
+  const claim = claimAt(row.requestedAt, false, tokenIdOf(plan.principal));
   const [until = row.requestedAt] = claim.untils;
   return tryingMachine(context, row.uid, claim, async () =>
-    (await store.machines.insert(row, until, plan)) ? attempt(context, row, plan, claim) : null,
+    (await store.machines.insert(row, until, { tokenId: claim.tokenId, limits: plan.limits }))
+      ? attempt(context, row, plan, claim)
+      : null,
   );
 }
 
 async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Promise<Outcome<Created>> {
+  const { principal } = plan;
   const now = context.now();
   if (row.phase === "destroying" || row.expiresAt <= now) return refused(RELEASING);
   // A row that was lost and found again does not know what was asked for.
@@ -187,7 +187,7 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   if (row.phase !== "requested" || claimLeftMs(row, now) > 0) return known(row);
   if (!context.rules.creates) return refused(CREATES_OFF);
   // It was begun when the policy allowed more: what was made then lives, and what is made now goes by what holds now.
-  const tooLong = checkLength(plan.policy, "ttl", row.expiresAt - row.requestedAt);
+  const tooLong = checkLength(principal.policy, "ttl", row.expiresAt - row.requestedAt);
   if (tooLong !== null) return tooLong;
   const paced = await mayAsk(context);
   if (!paced.ok) return paced;
@@ -197,20 +197,20 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   const lent = await checkImage(context, plan.request);
   if (!lent.ok) return lent;
   const wanted = { ...plan, candidates: choice.value };
-  const limits = limitsOf(plan.principal, context.rules, { now, expiresAt: row.expiresAt });
+  const limits = limitsOf(principal, context.rules, { now, expiresAt: row.expiresAt });
   const offers = (await context.store.catalogues.read(context.provider))?.serverTypes ?? [];
   const price = await priceWithin(context, wanted, limits, offers);
   if (!price.ok) return price;
-  const claim = claimAt(now, true, plan.tokenId);
+  const claim = claimAt(now, true, tokenIdOf(principal));
   const [until = now] = claim.untils;
   // The try goes out under the credential of now, whatever the one before did, and with what its profile says now.
   const { credential, keepOnFailureMs, request } = plan;
   const retried = { ...row, credential, keepOnFailureMs, labels: request.labels };
-  const next = { now, until, tokenId: plan.tokenId, priced: price.value, limits };
+  const next = { now, until, tokenId: claim.tokenId, priced: price.value, limits };
   return tryingMachine(context, row.uid, claim, async () => {
     if (await context.store.work.claimTry(row.uid, next)) return attempt(context, retried, wanted, claim);
     const lease = { ...row, since: row.requestedAt };
-    const beyond = await beyondMoney(context, accountOfRow(plan.principal, row), limits, {
+    const beyond = await beyondMoney(context, accountOfRow(principal, row), limits, {
       is: lease,
       wanted: { ...lease, ...price.value },
     });
