@@ -7,7 +7,9 @@ export const LENDING: readonly Mutant[] = [
     broken: "the provider is asked first, and the row is written once it has answered",
     promise: "I5",
     file: "src/lifecycle/create.ts",
-    find: "(await store.machines.insert(row, until, plan)) ? attempt(context, row, plan, claim) : null,",
+    find:
+      "(await store.machines.insert(row, until, { tokenId: claim.tokenId, limits: plan.limits }))\n" +
+      "      ? attempt(context, row, plan, claim)\n      : null,",
     replace:
       "attempt(\n" +
       "      { ...context, store: { ...context.store, machines: { ...context.store.machines, choose: async () => true } } },\n" +

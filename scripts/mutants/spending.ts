@@ -93,7 +93,7 @@ export const SPENDING: readonly Mutant[] = [
     file: "src/store/charges.ts",
     find: '${ofMonth("now")} + ${OVERDUE_MS})`',
     replace: "${expiresAt})`",
-    caughtBy: LIMITS,
+    caughtBy: ["test/lifecycle/limits-and-sweeps.test.ts"],
   },
   {
     name: "unknown is free",
@@ -111,7 +111,7 @@ export const SPENDING: readonly Mutant[] = [
     file: "src/lifecycle/create.ts",
     find: "return principal.policy.takesUnknownPrice ? done(price) : unpriced(context, principal);",
     replace: "return done(price);",
-    caughtBy: LIMITS,
+    caughtBy: ["test/lifecycle/unknown-price.test.ts"],
   },
   {
     name: "first candidate's price",
@@ -129,7 +129,7 @@ export const SPENDING: readonly Mutant[] = [
     file: "src/store/machine-tries.ts",
     find: " AND NOT EXISTS (${beyond})",
     replace: " AND (true OR NOT EXISTS (${beyond}))",
-    caughtBy: LIMITS,
+    caughtBy: ["test/lifecycle/limits-later.test.ts"],
   },
   {
     name: "account's hour unlimited",

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { AUDIENCE, createIssuer, GITHUB, githubClaims } from "../auth/issuer.ts";
-import { BODY, createMayfly, HOUR, MINUTE, minutes, NOW, servers, type Mayfly } from "../mayfly.ts";
+import { BODY, createMayfly, HOUR, MINUTE, minutes, NOW, type Mayfly } from "../mayfly.ts";
+import { tenTimesTwenty, TWO_EACH } from "./limited.ts";
 
 const refusal = z.object({
   code: z.string(),
@@ -41,15 +42,7 @@ describe("I6: an account has no more machines at once than its policy allows", (
   it("of twenty creates at once under a limit of two, two come to be, ten times", async () => {
     const mayfly = createMayfly({}, { policies: [{ name: "two", machines: 2 }] });
     const alice = await mayfly.tokenOf("alice", { policy: "two" });
-    for (let round = 0; round < 10; round++) {
-      const names = Array.from({ length: 20 }, (_, index) => `r${round}-${index}`);
-      const statuses = await Promise.all(names.map(async (name) => (await put(mayfly, name, alice)).status));
-      expect(statuses.toSorted((a, b) => a - b)).toEqual([201, 201, ...Array.from({ length: 18 }, () => 429)]);
-      expect(servers(mayfly)).toHaveLength(2);
-      await mayfly.send("POST", "/v1/teardown", {}, alice);
-      await minutes(mayfly, 2);
-      expect(servers(mayfly)).toHaveLength(0);
-    }
+    expect(await tenTimesTwenty(mayfly, alice, (name) => put(mayfly, name, alice))).toEqual(TWO_EACH);
   });
 
   it("does not send whoever has no machine to destroy one, nor to wait for what would change nothing", async () => {
