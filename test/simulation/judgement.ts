@@ -6,13 +6,17 @@ import { ALL, NONE, openSums, type Facts, type Moment, type Tolerance } from "./
 
 type Allowed = ReadonlySet<Tolerance>;
 
-/** A machine as it is to be from now on. */
-export interface Wanted {
+/** What was asked, and by whom. */
+interface Asked {
   /** In words, for whoever reads that it was wrong. */
   readonly what: string;
   readonly owner: string;
-  /** Its id where it is there already: then it is one more in no count. */
+  /** The machine's id where it is there already: then it is one more in no count. */
   readonly id?: number;
+}
+
+/** A machine as it is to be from now on. */
+export interface Wanted extends Asked {
   /** The months in which it costs more than before. */
   readonly months: readonly string[];
   /** What it comes to by month; micro-EUR. */
@@ -21,11 +25,8 @@ export interface Wanted {
   readonly hour: (allowed: Allowed) => number;
 }
 
-/** What a refused call asked for, whichever of its orders it would have become. */
-export interface Refused {
-  readonly what: string;
-  readonly owner: string;
-  readonly id?: number;
+/** A refused call, whichever of its orders it would have become. */
+export interface Refused extends Asked {
   readonly orders: readonly Order[];
   readonly charges: (order: Order) => ByMonth;
 }
