@@ -206,6 +206,7 @@ const CALLS: Calls = {
     adoptCredential: writes(({ inventory }) => inventory.adoptCredential(["fingerprint"], "other")),
     adoptCredentialForAll: writes(({ inventory }) => inventory.adoptCredentialForAll("other", NOW)),
   },
+  outlook: { read: reads(({ outlook }) => outlook.read(NOW, 9)) },
   ledger: {
     toBook: reads(({ ledger }) => ledger.toBook(9)),
     ofMonth: reads(({ ledger }) =>
