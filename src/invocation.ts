@@ -13,6 +13,7 @@ import { done } from "./lifecycle/refusal.ts";
 import type { createProviders } from "./providers.ts";
 import { AFTER_A_REQUEST, budgetOf, type Meter } from "./reaper/budget.ts";
 import type { ExtraPhase, PhaseContext, SweepContext } from "./reaper/context.ts";
+import { countedProvider } from "./reaper/counted-provider.ts";
 import { expirePass } from "./reaper/expire-pass.ts";
 import { logLines, type SweepOrder, type SweepReport } from "./reaper/report.ts";
 import { sweep } from "./reaper/sweep.ts";
@@ -38,7 +39,7 @@ export function openInvocation(
   openProvider: ReturnType<typeof createProviders>,
   db: D1Database,
 ): Invocation {
-  const meter = { fetches: 0, statements: 0 };
+  const meter = { fetches: 0, statements: 0, entries: 0 };
   const fetch: Runtime["fetch"] = (input, init) => {
     meter.fetches += 1;
     return runtime.fetch(input, init);
@@ -49,7 +50,7 @@ export function openInvocation(
     fetch,
     openStore: (mode) => openStore(db, (count) => (meter.statements += count), mode),
     openProvider: (config, isSweep) => ({
-      ...openProvider(config, { now: runtime.now, fetch, isSweep }),
+      ...countedProvider(openProvider(config, { now: runtime.now, fetch, isSweep }), meter),
       provider: config.provider,
       credential: fingerprint(config),
     }),
