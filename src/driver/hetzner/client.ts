@@ -21,7 +21,8 @@ export interface ClientOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface Call<T> {
+/** What is sent. */
+export interface Order {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Below the base URL, with every variable part validated or encoded by the caller. */
   readonly path: string;
@@ -31,12 +32,16 @@ export interface Call<T> {
   readonly secret?: string;
   /** What a `not_found` says here. Only of one machine does it say that the machine is absent (P41). */
   readonly absence?: DriverErrorCode;
+}
+export interface Call<T> extends Order {
   /** Shape of a 2xx body. */
   readonly answer: z.ZodType<T>;
 }
 
 export interface Client {
   <T>(call: Call<T>): Promise<T>;
+  /** The same where a 2xx is all that counts, whatever it says (S48, S156). */
+  readonly order: (order: Order) => Promise<void>;
   /** Words of the provider's, without what was sent as a secret. */
   readonly hide: (text: string) => string;
 }
@@ -63,8 +68,9 @@ export function createClient(options: ClientOptions, memory: RateMemory = {}): C
   const secrets = new Set(formsOf(options.token));
   const hideSecrets = (text: string): string => hide(text, [...secrets]);
 
-  async function send<T>(order: Call<T>): Promise<T> {
-    const { method, path, body, timeoutMs = TIMEOUT_MS, secret = "", absence = "unexpected", answer } = order;
+  /** The body of a 2xx, read to its end. */
+  async function exchange(order: Order): Promise<{ response: Response; text: string }> {
+    const { method, path, body, timeoutMs = TIMEOUT_MS, secret = "", absence = "unexpected" } = order;
     for (const form of formsOf(secret)) secrets.add(form);
     const mutates = method !== "GET";
     if (method !== "DELETE" && options.isSweep !== true) checkReserve(memory.rate, options.now());
@@ -92,11 +98,7 @@ export function createClient(options: ClientOptions, memory: RateMemory = {}): C
         const error = errorFrom(response, text, asked);
         throw isNotFound(error) ? error.as(absence) : error;
       }
-      const parsed = answer.safeParse(parseJson((await readCapped(response, MAX_ANSWER_BYTES)) ?? ""));
-      if (parsed.success) return parsed.data;
-      const where = parsed.error.issues[0]?.path.join(".") || "body";
-      const said = `the provider's answer cannot be read (${where})${trace(response.headers, hideSecrets)}`;
-      throw new DriverError("unexpected", said, { status: response.status, ambiguous: mutates });
+      return { response, text: (await readCapped(response, MAX_ANSWER_BYTES)) ?? "" };
     } catch (error) {
       if (error instanceof DriverError) throw error;
       const timedOut = signal.aborted;
@@ -110,5 +112,16 @@ export function createClient(options: ClientOptions, memory: RateMemory = {}): C
     }
   }
 
-  return Object.assign(send, { hide: hideSecrets });
+  async function send<T>(call: Call<T>): Promise<T> {
+    const { response, text } = await exchange(call);
+    const parsed = call.answer.safeParse(parseJson(text));
+    if (parsed.success) return parsed.data;
+    const where = parsed.error.issues[0]?.path.join(".") || "body";
+    const said = `the provider's answer cannot be read (${where})${trace(response.headers, hideSecrets)}`;
+    throw new DriverError("unexpected", said, { status: response.status, ambiguous: call.method !== "GET" });
+  }
+
+  const order = async (ordered: Order): Promise<void> => void (await exchange(ordered));
+
+  return Object.assign(send, { order, hide: hideSecrets });
 }
