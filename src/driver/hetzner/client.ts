@@ -4,7 +4,7 @@ import { DriverError, isNotFound, type DriverErrorCode } from "../driver.ts";
 import { errorFrom, trace } from "./errors.ts";
 import { checkReserve, readRate, type Rate } from "./rate-limit.ts";
 import { parseJson } from "./schema.ts";
-import { formsOf, hide } from "./secrets.ts";
+import { createHiding } from "./secrets.ts";
 
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 
@@ -65,13 +65,13 @@ export function createClient(options: ClientOptions, memory: RateMemory = {}): C
   const base = (options.endpoint === "" ? REAL_API : options.endpoint).replace(/\/+$/, "");
 
   // What was once sent may be quoted by a later answer too.
-  const secrets = new Set(formsOf(options.token));
-  const hideSecrets = (text: string): string => hide(text, [...secrets]);
+  const secrets = createHiding();
+  secrets.add(options.token);
 
   /** The body of a 2xx, read to its end. */
   async function exchange(order: Order): Promise<{ response: Response; text: string }> {
     const { method, path, body, timeoutMs = TIMEOUT_MS, secret = "", absence = "unexpected" } = order;
-    for (const form of formsOf(secret)) secrets.add(form);
+    secrets.add(secret);
     const mutates = method !== "GET";
     if (method !== "DELETE" && options.isSweep !== true) checkReserve(memory.rate, options.now());
     // A timer of our own, because it ends with the call: an isolate may hold ten thousand, and AbortSignal.timeout keeps its own.
@@ -94,7 +94,7 @@ export function createClient(options: ClientOptions, memory: RateMemory = {}): C
       if (rate !== null) memory.rate = rate;
       if (!response.ok) {
         const text = (await readCapped(response, MAX_ERROR_BYTES)) ?? "";
-        const asked = { now: options.now(), mutates, hide: hideSecrets, isSecret: secret !== "" };
+        const asked = { now: options.now(), mutates, hide: secrets.hide, isSecret: secret !== "" };
         const error = errorFrom(response, text, asked);
         throw isNotFound(error) ? error.as(absence) : error;
       }
@@ -117,11 +117,11 @@ export function createClient(options: ClientOptions, memory: RateMemory = {}): C
     const parsed = call.answer.safeParse(parseJson(text));
     if (parsed.success) return parsed.data;
     const where = parsed.error.issues[0]?.path.join(".") || "body";
-    const said = `the provider's answer cannot be read (${where})${trace(response.headers, hideSecrets)}`;
+    const said = `the provider's answer cannot be read (${where})${trace(response.headers, secrets.hide)}`;
     throw new DriverError("unexpected", said, { status: response.status, ambiguous: call.method !== "GET" });
   }
 
   const order = async (ordered: Order): Promise<void> => void (await exchange(ordered));
 
-  return Object.assign(send, { order, hide: hideSecrets });
+  return Object.assign(send, { order, hide: secrets.hide });
 }
