@@ -7,11 +7,13 @@ import { INSTALLATION_CHANGED } from "./edge/problem.ts";
 import type { Host } from "./edge/app-env.ts";
 import { type Api, createRoute } from "./edge/route.ts";
 
-const healthJson = z.object({
-  status: z.enum(["green", "red"]),
-  reasons: z.array(z.string()),
-  last_good_sweep_at: z.iso.datetime().nullable(),
-});
+const healthJson = z
+  .object({
+    status: z.enum(["green", "red"]),
+    reasons: z.array(z.string()),
+    last_good_sweep_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: "Health" });
 const route = createRoute({
   method: "get",
   path: "/healthz",

@@ -29,7 +29,7 @@ const list = createRoute({
     query: ownerQuery
       .extend({
         ...paging,
-        label_selector: labelSelector.default([]),
+        label_selector: labelSelector.optional(),
         status: statuses,
         since: since.optional(),
         reason: reason.optional(),
@@ -54,7 +54,14 @@ const get = createRoute({
 export function readRoutes(app: Api): void {
   app.openapi(list, async (c) => {
     const scope = c.get("scope");
-    const { page, per_page: perPage, label_selector: labels, status, owner: asked, ...ended } = c.req.valid("query");
+    const {
+      page,
+      per_page: perPage,
+      label_selector: labels = [],
+      status,
+      owner: asked,
+      ...ended
+    } = c.req.valid("query");
     const owner = listedOwner(c, asked);
     const endedSince = ended.since && sinceTime(ended.since, scope.now());
     const filter = { owner, statuses: status, labels, endedSince, reason: ended.reason, page, perPage };
