@@ -91,10 +91,10 @@ export function hostOf(
     openBrakes: (env) => openBrakes(env, runtime.log),
     openHealth: (env) => ({
       reads: openInvocation(runtime, openProvider, env.DB).openStore({ readOnly: true }),
-      installations: () => {
+      settings: () => {
         const config = readConfig(env);
         openDeployment(env, config);
-        return config.installations;
+        return config;
       },
     }),
   };

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { Misconfigured } from "../machine/misconfigured.ts";
-import { healthOf } from "../reaper/health.ts";
+import { fullnessOf, healthOf } from "../reaper/health.ts";
 import { StoreError } from "../store/db.ts";
 import { json } from "./edge/openapi.ts";
 import { INSTALLATION_CHANGED } from "./edge/problem.ts";
@@ -40,16 +40,17 @@ export function healthRoute(app: Api, host: Host): void {
 }
 
 async function examine(host: Host, env: Env) {
-  const { reads, installations } = host.openHealth(env);
+  const { reads, settings } = host.openHealth(env);
   const reasons: string[] = [];
   let lastGoodSweepAt: number | null = null;
   try {
     const health = await healthOf(reads, host.now());
     reasons.push(...health.reasons);
     lastGoodSweepAt = health.lastGoodSweepAt;
-    const named = installations();
+    const { installations, plan } = settings();
     const known = await reads.settings.installation();
-    if (known !== null && !named.includes(known)) reasons.push(INSTALLATION_CHANGED);
+    if (known !== null && !installations.includes(known)) reasons.push(INSTALLATION_CHANGED);
+    reasons.push(...fullnessOf(await reads.room.bytes(), plan));
   } catch (error) {
     if (error instanceof Misconfigured)
       reasons.push(error.isSetting ? `the setting ${error.key} ${error.rule}` : "the configuration cannot be used");

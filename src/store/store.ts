@@ -78,5 +78,12 @@ export function openStore(
     cooldowns: createCooldownStore(guarded),
     deliveries: createDeliveryStore(guarded),
     catalogues: createCatalogueStore(guarded),
+    room: {
+      /** How much the database holds, in bytes. */
+      bytes: (): Promise<number> => {
+        onStatements(1);
+        return sql.bytes();
+      },
+    },
   };
 }

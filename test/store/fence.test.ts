@@ -399,6 +399,7 @@ const CALLS: Calls = {
     read: reads(({ catalogues }) => catalogues.read("hetzner")),
     write: writes(({ catalogues }) => catalogues.write("hetzner", { serverTypes: [SERVER_TYPE], fetchedAt: NOW })),
   },
+  room: { bytes: reads(({ room }) => room.bytes()) },
 };
 
 beforeEach(async () => {

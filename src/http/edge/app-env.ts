@@ -1,6 +1,7 @@
 import type { Identifying, AuthSettings } from "../../auth/settings.ts";
 import type { Principal } from "../../auth/principal.ts";
 import type { Carrying } from "../../hooks/carry-out.ts";
+import type { Config } from "../../config.ts";
 import type { Hook } from "../../hooks/hook.ts";
 import type { RequestContext } from "../../lifecycle/context.ts";
 import type { Brake } from "../../lifecycle/pace.ts";
@@ -17,8 +18,11 @@ export interface Host {
   /** Opens what a request works with. Throws `Misconfigured` where a setting cannot be used. */
   readonly openRequest: (env: Env, requestId: string) => Scope;
   readonly openBrakes: (env: Env) => Brakes;
-  /** Opens what health looks at, whatever the settings are; only `installations` reads them, and throws `Misconfigured`. */
-  readonly openHealth: (env: Env) => { readonly reads: Reads; readonly installations: () => readonly string[] };
+  /** Opens what health looks at, whatever the settings are; only `settings` reads them, and throws `Misconfigured`. */
+  readonly openHealth: (env: Env) => {
+    readonly reads: Reads;
+    readonly settings: () => Pick<Config, "installations" | "plan">;
+  };
 }
 
 type Log = (event: { readonly event: "request" | "error"; readonly [field: string]: unknown }) => void;
@@ -26,7 +30,7 @@ type Log = (event: { readonly event: "request" | "error"; readonly [field: strin
 /** The store as `http/` may use it itself: opened to read only. What writes is a use case, which the whole scope is handed to. */
 export type Reads = Pick<
   Store,
-  "machines" | "events" | "resources" | "sweeps" | "tokens" | "settings" | "lock" | "work" | "deliveries"
+  "machines" | "events" | "resources" | "sweeps" | "tokens" | "settings" | "lock" | "work" | "deliveries" | "room"
 >;
 
 /** How often somebody may call. */
