@@ -1,31 +1,34 @@
 import * as z from "zod";
 import { toMicroEur } from "../machine/money.ts";
 import type { RegionOffer, ServerType } from "../machine/server-type.ts";
-import { jsonText, parseFirst } from "./rows.ts";
+import { intOf, jsonAs, type Reader } from "./columns.ts";
+import { parseFirst } from "./rows.ts";
 import { insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
 /** What was written before it had these has none. */
 const price = z.number().nullable().default(null);
 
-const serverType: z.ZodType<ServerType> = z.object({
-  name: z.string(),
-  arch: z.string(),
-  cores: z.number(),
-  memoryGb: z.number(),
-  regions: z.array(
-    z.object({
-      region: z.string(),
-      available: z.boolean(),
-      unavailableAfter: z.int().nullable(),
-      deprecated: z.boolean(),
-      priceEurPerHour: price,
-      priceEurPerMonth: price,
-      ipv4EurPerHour: price,
-      ipv4EurPerMonth: price,
-    }),
-  ),
-});
+const offered: z.ZodType<ServerType[]> = z.array(
+  z.object({
+    name: z.string(),
+    arch: z.string(),
+    cores: z.number(),
+    memoryGb: z.number(),
+    regions: z.array(
+      z.object({
+        region: z.string(),
+        available: z.boolean(),
+        unavailableAfter: z.int().nullable(),
+        deprecated: z.boolean(),
+        priceEurPerHour: price,
+        priceEurPerMonth: price,
+        ipv4EurPerHour: price,
+        ipv4EurPerMonth: price,
+      }),
+    ),
+  }),
+);
 
 /** What a provider offered at that time, unix milliseconds. */
 export interface Catalogue {
@@ -33,9 +36,10 @@ export interface Catalogue {
   readonly fetchedAt: number;
 }
 
-const catalogueRow: z.ZodType<Catalogue> = z
-  .object({ server_types: jsonText(z.array(serverType)), fetched_at: z.int() })
-  .transform((row) => ({ serverTypes: row.server_types, fetchedAt: row.fetched_at }));
+const catalogueRow: Reader<Catalogue> = (row) => ({
+  serverTypes: jsonAs(row, "server_types", offered),
+  fetchedAt: intOf(row, "fetched_at"),
+});
 
 /** The `catalogues` table: what each provider offers, as it last said. */
 export function createCatalogueStore(db: Db) {

@@ -1,12 +1,10 @@
-import * as z from "zod";
 import type { Candidate } from "../machine/spec.ts";
+import { textOf, type Reader } from "./columns.ts";
 import { parseRows } from "./rows.ts";
 import { insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
-const pair: z.ZodType<Candidate> = z
-  .object({ server_type: z.string(), region: z.string() })
-  .transform((row) => ({ serverType: row.server_type, region: row.region }));
+const pair: Reader<Candidate> = (row) => ({ serverType: textOf(row, "server_type"), region: textOf(row, "region") });
 
 /** The `cooldowns` table: pairs of server type and region that had no room a moment ago. */
 export function createCooldownStore(db: Db) {

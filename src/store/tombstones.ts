@@ -1,4 +1,4 @@
-import * as z from "zod";
+import { intOf } from "./columns.ts";
 import { parseFirst } from "./rows.ts";
 import { change, insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -23,7 +23,7 @@ export function createTombstoneStore(db: Db) {
       const rows = await db.read(
         query("SELECT until FROM tombstones WHERE owner = ? AND name = ? AND until > ?", owner, name, now),
       );
-      return parseFirst(z.object({ until: z.int() }), rows)?.until ?? null;
+      return parseFirst((row) => intOf(row, "until"), rows) ?? null;
     },
   };
 }
