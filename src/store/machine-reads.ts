@@ -1,6 +1,6 @@
 import { uidIn } from "../machine/labels.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
-import { ENDED_MACHINE, LIVE_MACHINE } from "./conditions.ts";
+import { byNumber, ENDED_MACHINE, LIVE_MACHINE } from "./conditions.ts";
 import { isOfLive, machinesOf, type MachineFilter } from "./machine-filter.ts";
 import { machineRow } from "./machine-row.ts";
 import { lastOf, parseFirst, parseRows, selectCounted, selectPage, type Page } from "./rows.ts";
@@ -34,7 +34,7 @@ export function createMachineReads(db: Db) {
       if (machines.length === 0) return new Map();
       const rows = await db.read(
         query(
-          `SELECT * FROM machines WHERE provider_id IN (SELECT value FROM json_each(?1)) AND ${LIVE_MACHINE}
+          `SELECT * FROM machines WHERE ${byNumber("provider_id")} IN (SELECT ${byNumber("value")} FROM json_each(?1)) AND ${LIVE_MACHINE}
            UNION SELECT * FROM machines WHERE uid IN (SELECT value FROM json_each(?2))`,
           JSON.stringify(machines.map(({ providerId }) => providerId)),
           JSON.stringify(machines.map(({ labels }) => uidIn(labels))),

@@ -13,6 +13,7 @@ import { createMachineLeases } from "./machine-leases.ts";
 import { createMachineLimits } from "./machine-limits.ts";
 import { createMachineStore } from "./machines.ts";
 import { createMachineWork } from "./machine-work.ts";
+import { createOutlook } from "./outlook.ts";
 import { createReapFailureStore } from "./reap-failures.ts";
 import { createResourceStore } from "./resources.ts";
 import { createSettingStore } from "./settings.ts";
@@ -56,6 +57,8 @@ export function openStore(
     leases: createMachineLeases(guarded),
     /** What of them is to be worked on, and who does it when. */
     work: createMachineWork(guarded),
+    /** What a sweep begins with. */
+    outlook: createOutlook(guarded),
     /** What there may be of them at most. */
     limits: createMachineLimits(guarded),
     /** How they end. */
