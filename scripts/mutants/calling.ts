@@ -340,7 +340,7 @@ export const CALLING: readonly Mutant[] = [
     name: "profile's content in the spec",
     broken: "a repeat is another spec as soon as its profile has changed",
     promise: "I3",
-    file: "src/lifecycle/create.ts",
+    file: "src/lifecycle/plan.ts",
     find: "await specHash(said)",
     replace: "await specHash(allowed.value.order)",
     caughtBy: ["test/lifecycle/profiles.test.ts"],
