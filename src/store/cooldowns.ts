@@ -4,9 +4,12 @@ import { parseRows } from "./rows.ts";
 import { insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
-const pair: z.ZodType<Candidate> = z
-  .object({ server_type: z.string(), region: z.string() })
-  .transform((row) => ({ serverType: row.server_type, region: row.region }));
+const pair: z.ZodType<Candidate & { readonly until: number }> = z
+  .object({ server_type: z.string(), region: z.string(), until: z.int() })
+  .transform((row) => ({ serverType: row.server_type, region: row.region, until: row.until }));
+
+/** The database leaves out what is over by the minute, so that one question stands for a while; the rest is left out here. */
+const MINUTE_MS = 60_000;
 
 /** The `cooldowns` table: pairs of server type and region that had no room a moment ago. */
 export function createCooldownStore(db: Db) {
@@ -17,7 +20,8 @@ export function createCooldownStore(db: Db) {
     },
 
     async current(now: number): Promise<Candidate[]> {
-      return parseRows(pair, await db.read(query("SELECT server_type, region FROM cooldowns WHERE until > ?", now)));
+      const asked = query("SELECT server_type, region, until FROM cooldowns WHERE until > ?", now - (now % MINUTE_MS));
+      return parseRows(pair, await db.read(asked)).filter(({ until }) => until > now);
     },
   };
 }
