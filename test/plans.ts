@@ -62,7 +62,7 @@ const EXCEPTIONS: readonly Exception[] = [
   { because: "likewise", in: /^SELECT \* FROM sweeps ORDER BY id DESC LIMIT/, steps: ["SCAN sweeps"] },
   {
     because: "it goes by the index, and no further than the last",
-    in: /^SELECT \* FROM (machines|resources)\s+WHERE rowid = coalesce/,
+    in: /^SELECT \*(, .* AS is_joining)? FROM (machines|resources)\s+WHERE rowid = coalesce/s,
     steps: [
       "SEARCH machines USING INDEX machines_by_ended_name (owner=? AND name=?)",
       "SEARCH resources USING INDEX resources_by_ended_name (kind=? AND owner=? AND name=?)",

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
-import { createMachine, mayCreate } from "../../lifecycle/create.ts";
+import { createMachine } from "../../lifecycle/create.ts";
+import { mayCreate } from "../../lifecycle/plan.ts";
 import { waitWhileCreating } from "../../lifecycle/refresh.ts";
 import { done } from "../../lifecycle/refusal.ts";
 import { checkName, idOf } from "../../machine/name.ts";
@@ -66,11 +67,13 @@ export function createRoutes(app: Api): void {
 
   app.openapi(post, async (c) => {
     c.set("insteadOfRepeating", LOOK_FIRST);
-    const name = `m-${c.get("scope").newUid().slice(-12)}`;
-    const { answer } = await create(c, name, c.req.valid("query"), c.req.valid("json"));
+    const { answer } = await create(c, madeName(c), c.req.valid("query"), c.req.valid("json"));
     return c.json(answer, 201);
   });
 }
+
+/** The name that a machine gets whose caller gives it none: another for each call. */
+export const madeName = (c: Context<AppEnv>): string => `m-${c.get("requestId").slice(-12)}`;
 
 async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof query>, sent: MachineBody) {
   const scope = c.get("scope");
