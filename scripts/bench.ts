@@ -3,13 +3,14 @@
 import { parseArgs } from "node:util";
 import { buildBundle } from "./bundle.ts";
 import { counts } from "./bench/counts.ts";
+import { cpu } from "./bench/cpu.ts";
 import type { Bench, Figure, Group } from "./bench/figure.ts";
 import { jsonOf, tableOf } from "./bench/print.ts";
 import { startProvider } from "./bench/provider.ts";
 import { aDay, past, refusals } from "./bench/rows.ts";
 import { NAMES } from "./bench/targets.ts";
 
-const GROUPS: readonly Group[] = [counts, aDay, refusals, past];
+const GROUPS: readonly Group[] = [cpu, counts, aDay, refusals, past];
 
 const { values } = parseArgs({ options: { only: { type: "string" }, write: { type: "boolean" } } });
 const pattern = new RegExp(values.only ?? "");
