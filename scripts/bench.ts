@@ -8,9 +8,10 @@ import type { Bench, Figure, Group } from "./bench/figure.ts";
 import { jsonOf, tableOf } from "./bench/print.ts";
 import { startProvider } from "./bench/provider.ts";
 import { aDay, past, refusals } from "./bench/rows.ts";
+import { againstScript, freeTick } from "./bench/sweeps.ts";
 import { NAMES } from "./bench/targets.ts";
 
-const GROUPS: readonly Group[] = [cpu, counts, aDay, refusals, past];
+const GROUPS: readonly Group[] = [cpu, freeTick, againstScript, counts, aDay, refusals, past];
 
 const { values } = parseArgs({ options: { only: { type: "string" }, write: { type: "boolean" } } });
 const pattern = new RegExp(values.only ?? "");
