@@ -8,10 +8,23 @@ import type { Bench, Figure, Group } from "./bench/figure.ts";
 import { jsonOf, tableOf } from "./bench/print.ts";
 import { startProvider } from "./bench/provider.ts";
 import { aDay, past, refusals } from "./bench/rows.ts";
+import { size, startUp } from "./bench/start-up.ts";
 import { againstScript, freeTick } from "./bench/sweeps.ts";
+import { throughput } from "./bench/throughput.ts";
 import { NAMES } from "./bench/targets.ts";
 
-const GROUPS: readonly Group[] = [cpu, freeTick, againstScript, counts, aDay, refusals, past];
+const GROUPS: readonly Group[] = [
+  cpu,
+  freeTick,
+  againstScript,
+  counts,
+  aDay,
+  refusals,
+  past,
+  throughput,
+  size,
+  startUp,
+];
 
 const { values } = parseArgs({ options: { only: { type: "string" }, write: { type: "boolean" } } });
 const pattern = new RegExp(values.only ?? "");

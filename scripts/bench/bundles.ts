@@ -26,8 +26,11 @@ async function bundleOf(name: string): Promise<string> {
   return outputFiles[0]?.text ?? "";
 }
 
-/** Hono alone, with routes that do the least. */
+/** Hono with routes that do the least. */
 export const bareModules = async (): Promise<Module[]> => [{ path: "index.js", contents: await bundleOf("bare") }];
+
+/** Hono alone, with next to no routes. */
+export const honoAlone = (): Promise<string> => bundleOf("hono");
 
 /** mayfly as built, behind a count of its trips to D1. */
 export const countingModules = async (mayfly: string): Promise<Module[]> => [

@@ -54,10 +54,11 @@ const tripsOf = (name: Figure["name"], { trips, read, written }: Cost): Figure =
   note: `${read ?? "?"} rows read, ${written ?? "?"} written`,
 });
 
+/** What is done all the time. */
+export type Usual = "get" | "list" | "create" | "repeat" | "renew" | "destroy" | "tick";
+
 /** Of the calls that a CI job makes, by a minted token, each the second of its kind: what an isolate remembers it does. */
-export async function costsOfCalls(
-  bench: Bench,
-): Promise<Record<"get" | "list" | "create" | "repeat" | "renew" | "destroy" | "tick", Cost>> {
+export async function costsOfCalls(bench: Bench): Promise<Record<Usual, Cost>> {
   bench.say("counts: the usual calls");
   await bench.provider.reset();
   const world = await startCounted(bench);
