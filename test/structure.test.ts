@@ -160,6 +160,7 @@ describe("the shape of src/", () => {
       "machines.toShow",
       "resources.list",
       "resources.users",
+      "room.bytes",
       "settings.installation",
       "sweeps.list",
       "tokens.list",

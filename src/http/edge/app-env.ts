@@ -1,11 +1,10 @@
 import type { Identifying, AuthSettings } from "../../auth/settings.ts";
 import type { Principal } from "../../auth/principal.ts";
 import type { Carrying } from "../../hooks/carry-out.ts";
-import type { Config } from "../../config.ts";
 import type { Hook } from "../../hooks/hook.ts";
 import type { RequestContext } from "../../lifecycle/context.ts";
 import type { Brake } from "../../lifecycle/pace.ts";
-import type { Meter } from "../../reaper/budget.ts";
+import type { Meter, Plan } from "../../reaper/budget.ts";
 import type { SweepOrder, SweepReport } from "../../reaper/report.ts";
 import type { Repositories, Store } from "../../store/store.ts";
 
@@ -21,7 +20,7 @@ export interface Host {
   /** Opens what health looks at, whatever the settings are; only `settings` reads them, and throws `Misconfigured`. */
   readonly openHealth: (env: Env) => {
     readonly reads: Reads & Pick<Store, "room">;
-    readonly settings: () => Pick<Config, "installations" | "plan">;
+    readonly settings: () => { readonly installations: readonly string[]; readonly plan: Plan };
   };
 }
 
