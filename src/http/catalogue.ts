@@ -6,6 +6,7 @@ import { json, problems } from "./edge/openapi.ts";
 import { unwrap } from "./edge/problem.ts";
 import { type Api, createRoute } from "./edge/route.ts";
 import { providerWord } from "./edge/schemas.ts";
+import { timeOf } from "./edge/times.ts";
 
 const eur = z.number().nullable();
 const pricesJson = z.object({
@@ -64,7 +65,7 @@ export function catalogueRoutes(app: Api): void {
     const { region = null, arch = null } = c.req.valid("query");
     const { serverTypes: types, fetchedAt } = unwrap(await readCatalogue(scope));
     const shown = orderable(types, scope.now(), { region, arch }).map(toTypeJson);
-    return c.json({ server_types: shown, observed_at: new Date(fetchedAt).toISOString() }, 200);
+    return c.json({ server_types: shown, observed_at: timeOf(fetchedAt) }, 200);
   });
 
   app.openapi(pricing, async (c) => {

@@ -6,6 +6,7 @@ import { json, problems } from "./edge/openapi.ts";
 import { requireAdmin } from "./edge/require-admin.ts";
 import { type Api, createRoute } from "./edge/route.ts";
 import { metaOf, paging, pagination } from "./edge/schemas.ts";
+import { timeOf, timeOrNull } from "./edge/times.ts";
 
 const time = z.iso.datetime();
 const deliveryJson = z
@@ -68,11 +69,9 @@ const toJson = (row: DeliveryRow): z.infer<typeof deliveryJson> => ({
   state: row.state,
   reason: row.reason,
   detail: row.detail,
-  ranked_at: iso(row.rank),
-  received_at: iso(row.receivedAt),
-  finished_at: row.finishedAt === null ? null : iso(row.finishedAt),
+  ranked_at: timeOf(row.rank),
+  received_at: timeOf(row.receivedAt),
+  finished_at: timeOrNull(row.finishedAt),
   attempts: row.attempts,
-  next_try_at: row.nextTryAt === null ? null : iso(row.nextTryAt),
+  next_try_at: timeOrNull(row.nextTryAt),
 });
-
-const iso = (unixMs: number): string => new Date(unixMs).toISOString();

@@ -18,6 +18,7 @@ import {
   since,
   sinceTime,
 } from "./edge/schemas.ts";
+import { timeOf } from "./edge/times.ts";
 
 const word = z.discriminatedUnion("by", [
   adminShown,
@@ -91,7 +92,7 @@ function toJson(row: EventRow): z.infer<typeof eventJson> {
   const toll = tollOf(row);
   return {
     id: row.id,
-    at: new Date(row.at).toISOString(),
+    at: timeOf(row.at),
     kind: row.kind,
     reason: row.reason,
     machine: row.uid === null ? null : { id: idOf(row.uid), name: row.name },

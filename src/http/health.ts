@@ -6,6 +6,7 @@ import { json } from "./edge/openapi.ts";
 import { INSTALLATION_CHANGED } from "./edge/problem.ts";
 import type { Host } from "./edge/app-env.ts";
 import { type Api, createRoute } from "./edge/route.ts";
+import { timeOrNull } from "./edge/times.ts";
 
 const healthJson = z
   .object({
@@ -31,7 +32,7 @@ export function healthRoute(app: Api, host: Host): void {
       {
         status: isGreen ? ("green" as const) : ("red" as const),
         reasons,
-        last_good_sweep_at: lastGoodSweepAt === null ? null : new Date(lastGoodSweepAt).toISOString(),
+        last_good_sweep_at: timeOrNull(lastGoodSweepAt),
       },
       isGreen ? 200 : 503,
       isGreen ? {} : { "Retry-After": "60" },

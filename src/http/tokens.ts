@@ -22,6 +22,7 @@ import { HttpProblem } from "./edge/problem.ts";
 import { requireAdmin } from "./edge/require-admin.ts";
 import { type Api, createRoute } from "./edge/route.ts";
 import { duration, flag, metaOf, paging, pagination } from "./edge/schemas.ts";
+import { timeOf, timeOrNull } from "./edge/times.ts";
 import { all, allOf } from "./tear-down.ts";
 
 const LONGEST_MS = parseDuration(LONGEST_TOKEN_LIFE) ?? 0;
@@ -140,10 +141,8 @@ const toJson = (token: TokenRow) => ({
   owner: token.owner,
   policy: token.policy,
   note: token.note,
-  created_at: iso(token.createdAt),
-  expires_at: iso(token.expiresAt),
-  last_used_at: token.lastUsedAt === null ? null : iso(token.lastUsedAt),
-  revoked_at: token.revokedAt === null ? null : iso(token.revokedAt),
+  created_at: timeOf(token.createdAt),
+  expires_at: timeOf(token.expiresAt),
+  last_used_at: timeOrNull(token.lastUsedAt),
+  revoked_at: timeOrNull(token.revokedAt),
 });
-
-const iso = (unixMs: number): string => new Date(unixMs).toISOString();

@@ -1,34 +1,9 @@
-import * as z from "zod";
 import { toMicroEur } from "../machine/money.ts";
 import type { RegionOffer, ServerType } from "../machine/server-type.ts";
-import { intOf, jsonAs, type Reader } from "./columns.ts";
+import { intOf, intOrNull, jsonOf, listOf, numberOf, textOf, truthOf, type Reader, type Row } from "./columns.ts";
 import { parseFirst } from "./rows.ts";
 import { insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
-
-/** What was written before it had these has none. */
-const price = z.number().nullable().default(null);
-
-const offered: z.ZodType<ServerType[]> = z.array(
-  z.object({
-    name: z.string(),
-    arch: z.string(),
-    cores: z.number(),
-    memoryGb: z.number(),
-    regions: z.array(
-      z.object({
-        region: z.string(),
-        available: z.boolean(),
-        unavailableAfter: z.int().nullable(),
-        deprecated: z.boolean(),
-        priceEurPerHour: price,
-        priceEurPerMonth: price,
-        ipv4EurPerHour: price,
-        ipv4EurPerMonth: price,
-      }),
-    ),
-  }),
-);
 
 /** What a provider offered at that time, unix milliseconds. */
 export interface Catalogue {
@@ -36,10 +11,31 @@ export interface Catalogue {
   readonly fetchedAt: number;
 }
 
-const catalogueRow: Reader<Catalogue> = (row) => ({
-  serverTypes: jsonAs(row, "server_types", offered),
+/** A row of `catalogues`: the types of all regions are much to read, and each create reads them. */
+export const catalogueRow: Reader<Catalogue> = (row) => ({
+  serverTypes: listOf(jsonOf(row, "server_types"), serverType),
   fetchedAt: intOf(row, "fetched_at"),
 });
+const serverType: Reader<ServerType> = (type) => ({
+  name: textOf(type, "name"),
+  arch: textOf(type, "arch"),
+  cores: numberOf(type, "cores"),
+  memoryGb: numberOf(type, "memoryGb"),
+  regions: listOf(type["regions"], regionOffer),
+});
+const regionOffer: Reader<RegionOffer> = (region) => ({
+  region: textOf(region, "region"),
+  available: truthOf(region, "available"),
+  unavailableAfter: intOrNull(region, "unavailableAfter"),
+  deprecated: truthOf(region, "deprecated"),
+  priceEurPerHour: euroOf(region, "priceEurPerHour"),
+  priceEurPerMonth: euroOf(region, "priceEurPerMonth"),
+  ipv4EurPerHour: euroOf(region, "ipv4EurPerHour"),
+  ipv4EurPerMonth: euroOf(region, "ipv4EurPerMonth"),
+});
+/** What was written before it had these has none. */
+const euroOf = (region: Row, key: string): number | null =>
+  (region[key] ?? null) === null ? null : numberOf(region, key);
 
 /** The `catalogues` table: what each provider offers, as it last said. */
 export function createCatalogueStore(db: Db) {

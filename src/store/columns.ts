@@ -36,6 +36,16 @@ export function intOf(row: Row, column: string): number {
 export const intOrNull = (row: Row, column: string): number | null =>
   row[column] === null ? null : intOf(row, column);
 
+export function numberOf(row: Row, column: string): number {
+  const value = row[column];
+  return typeof value === "number" && Number.isFinite(value) ? value : odd(column);
+}
+
+export function truthOf(row: Row, column: string): boolean {
+  const value = row[column];
+  return typeof value === "boolean" ? value : odd(column);
+}
+
 export function oneOf<T extends string>(row: Row, column: string, words: readonly T[]): T {
   const value = row[column];
   return words.find((word) => word === value) ?? odd(column);
@@ -67,7 +77,11 @@ const isText = (value: unknown): value is string => typeof value === "string";
 const isTexts = (value: unknown): value is Record<string, string> => isRow(value) && Object.values(value).every(isText);
 export const isListOfTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText);
 
-/** The same by a schema, which says what becomes of what does not fit. */
+/** A list that was in such a column, each of it read like a row. */
+export const listOf = <T>(value: unknown, reader: Reader<T>): T[] =>
+  Array.isArray(value) ? value.map((item) => (isRow(item) ? reader(item) : odd("no row"))) : odd("no list");
+
+/** What a column of JSON says by a schema, which says what becomes of what does not fit. */
 export function jsonAs<T>(row: Row, column: string, schema: z.ZodType<T>): T {
   const parsed = schema.safeParse(jsonOf(row, column));
   return parsed.success ? parsed.data : odd(column);

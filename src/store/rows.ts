@@ -1,11 +1,10 @@
-import { intOf, isRow, odd, type Reader } from "./columns.ts";
+import { intOf, listOf, type Reader } from "./columns.ts";
 import type { Statement } from "./db.ts";
 import { query, type Query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
 /** Reads rows; one that cannot be read is a `StoreError`. */
-export const parseRows = <T>(reader: Reader<T>, rows: readonly unknown[]): T[] =>
-  rows.map((row) => reader(isRow(row) ? row : odd("no row")));
+export const parseRows = <T>(reader: Reader<T>, rows: readonly unknown[]): T[] => listOf(rows, reader);
 
 /** The first row, or null. */
 export const parseFirst = <T>(reader: Reader<T>, rows: readonly unknown[]): T | null =>

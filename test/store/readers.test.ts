@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type * as z from "zod";
 import { PHASES } from "../../src/machine/machine.ts";
+import { catalogueRow } from "../../src/store/catalogues.ts";
 import {
   intOf,
   intOrNull,
@@ -40,6 +41,7 @@ describe("a row that is read by hand", () => {
     ["resources", rows.RESOURCE, resourceRow],
     ["due resources", rows.DUE_RESOURCE, dueResource],
     ["deliveries", rows.DELIVERY, deliveryRow],
+    ["catalogues", rows.CATALOGUE, catalogueRow],
   ] as const)("is what its schema says, whatever its columns hold: %s", (_, columns, reader) => {
     const schema = rows.schemaOf(columns);
     const outcomes = new Set<string>();

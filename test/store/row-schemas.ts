@@ -25,6 +25,15 @@ const jsonText = <T>(schema: z.ZodType<T>) =>
     })
     .pipe(schema);
 const written = (value: fc.Arbitrary<unknown>) => value.map((one) => JSON.stringify(one));
+/** What stands in no column of this kind, as a rule. */
+export const oddValue = fc.oneof(
+  fc.constantFrom(null, undefined, true, Number.NaN, Infinity, 2 ** 53, -0, 0.5, "", "{", "[]", "null", "1"),
+  fc.string(),
+  fc.double(),
+  fc.jsonValue(),
+  written(fc.jsonValue()),
+);
+
 const word = (words: readonly string[]): Kind => ({ schema: z.enum(words), fitting: fc.constantFrom(...words) });
 
 // The schema leaves such a key out; no label can be called that.
@@ -167,6 +176,70 @@ export const DELIVERY: Columns = {
   detail: textOrNull,
 };
 
+const price = z.number().nullable().default(null);
+const offer = z.object({
+  region: z.string(),
+  available: z.boolean(),
+  unavailableAfter: z.int().nullable(),
+  deprecated: z.boolean(),
+  priceEurPerHour: price,
+  priceEurPerMonth: price,
+  ipv4EurPerHour: price,
+  ipv4EurPerMonth: price,
+});
+const serverType = z.object({
+  name: z.string(),
+  arch: z.string(),
+  cores: z.number(),
+  memoryGb: z.number(),
+  regions: z.array(offer),
+});
+const euros = fc.option(fc.double({ noNaN: true, noDefaultInfinity: true }));
+const offers = fc.record(
+  {
+    region: fc.string(),
+    available: fc.boolean(),
+    unavailableAfter: fc.option(fc.maxSafeInteger()),
+    deprecated: fc.boolean(),
+    priceEurPerHour: euros,
+    priceEurPerMonth: euros,
+    ipv4EurPerHour: euros,
+    ipv4EurPerMonth: euros,
+  },
+  { requiredKeys: ["region", "available", "unavailableAfter", "deprecated"] },
+);
+const oddOffer = fc.dictionary(
+  fc.constantFrom("region", "available", "unavailableAfter", "priceEurPerHour"),
+  oddValue,
+  {
+    maxKeys: 1,
+  },
+);
+const serverTypes = fc.record({
+  name: fc.string(),
+  arch: fc.string(),
+  cores: fc.integer(),
+  memoryGb: fc.integer(),
+  regions: fc.array(offers, { maxLength: 3 }),
+});
+/** One of a catalogue's fields somewhere is another value. */
+const brokenTypes = fc
+  .tuple(
+    serverTypes,
+    offers,
+    fc.dictionary(fc.constantFrom("name", "cores", "regions"), oddValue, { maxKeys: 1 }),
+    oddOffer,
+  )
+  .map(([type, one, odd, oddOne]) => [{ ...type, regions: [{ ...one, ...oddOne }], ...odd }]);
+
+export const CATALOGUE: Columns = {
+  server_types: {
+    schema: jsonText(z.array(serverType)),
+    fitting: written(fc.oneof({ arbitrary: fc.array(serverTypes, { maxLength: 3 }), weight: 3 }, brokenTypes)),
+  },
+  fetched_at: int,
+};
+
 const camelCase = (column: string): string =>
   column.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
@@ -175,15 +248,6 @@ export const schemaOf = (columns: Columns) =>
   z
     .object(Object.fromEntries(Object.entries(columns).map(([column, { schema }]) => [column, schema])))
     .transform((row) => Object.fromEntries(Object.entries(row).map(([column, value]) => [camelCase(column), value])));
-
-/** What stands in no column of this kind, as a rule. */
-export const oddValue = fc.oneof(
-  fc.constantFrom(null, undefined, true, Number.NaN, Infinity, 2 ** 53, -0, 0.5, "", "{", "[]", "null", "1"),
-  fc.string(),
-  fc.double(),
-  fc.jsonValue(),
-  written(fc.jsonValue()),
-);
 
 /** Rows that fit, but for a few columns that are odd or missing, and some that nobody knows. */
 export const rowsLike = (columns: Columns): fc.Arbitrary<Record<string, unknown>> =>

@@ -4,6 +4,7 @@ import { STATUSES, type MachineRow } from "../../machine/machine.ts";
 import { costMicroEur, hourMicroEur, toEur } from "../../machine/money.ts";
 import { idOf } from "../../machine/name.ts";
 import { pagination } from "../edge/schemas.ts";
+import { timeOf, timeOrNull } from "../edge/times.ts";
 
 const time = z.iso.datetime().nullable();
 
@@ -54,8 +55,6 @@ export const many = z.object({ machines: z.array(machineJson), meta: z.object({ 
 
 /** Shows a row at `now`. */
 export function toJson(row: MachineRow, now: number): z.infer<typeof machineJson> {
-  const at = (ms: number) => new Date(ms).toISOString();
-  const maybe = (ms: number | null) => (ms === null ? null : at(ms));
   return {
     id: idOf(row.uid),
     name: row.name,
@@ -74,11 +73,11 @@ export function toJson(row: MachineRow, now: number): z.infer<typeof machineJson
     ipv6: hostAddress(row.publicIpv6),
     private_ipv4: row.privateIpv4,
     labels: row.labels,
-    created_at: maybe(row.createdAt),
-    expires_at: at(row.expiresAt),
-    max_until: at(row.maxUntil),
-    observed_at: maybe(row.observedAt),
-    destroyed_at: maybe(row.destroyedAt),
+    created_at: timeOrNull(row.createdAt),
+    expires_at: timeOf(row.expiresAt),
+    max_until: timeOf(row.maxUntil),
+    observed_at: timeOrNull(row.observedAt),
+    destroyed_at: timeOrNull(row.destroyedAt),
     price_eur_per_hour: toEur(hourMicroEur(row)),
     cost_eur: toEur(costMicroEur(row, now)),
     ...(isUnsent(row, now) ? { unsent: true as const, next: UNSENT } : {}),

@@ -4,6 +4,7 @@ import { isUnsentResource } from "../../lifecycle/resources.ts";
 import { idOf } from "../../machine/name.ts";
 import { resourceId, resourceStatus, type ResourceKind, type ResourceRow } from "../../machine/resource.ts";
 import { pagination } from "../edge/schemas.ts";
+import { timeOf, timeOrNull } from "../edge/times.ts";
 
 const time = z.iso.datetime();
 
@@ -53,8 +54,6 @@ export const oneOf = (kind: ResourceKind) => z.object({ [kind]: BY_KIND[kind] })
 
 /** Shows a row at `now`, and who uses it. */
 export function toJson(row: ResourceRow, machineUids: readonly string[], now: number): z.infer<typeof resourceJson> {
-  const at = (ms: number) => new Date(ms).toISOString();
-  const maybe = (ms: number | null) => (ms === null ? null : at(ms));
   return {
     id: resourceId(row.spec.kind, row.uid),
     name: row.name,
@@ -64,9 +63,9 @@ export function toJson(row: ResourceRow, machineUids: readonly string[], now: nu
     provider: row.provider,
     provider_id: row.providerId,
     machines: machineUids.map(idOf),
-    created_at: maybe(row.createdAt),
-    expires_at: row.expiresAt > row.requestedAt || row.deleteRequestedAt !== null ? at(row.expiresAt) : null,
-    deleted_at: maybe(row.deletedAt),
+    created_at: timeOrNull(row.createdAt),
+    expires_at: row.expiresAt > row.requestedAt || row.deleteRequestedAt !== null ? timeOf(row.expiresAt) : null,
+    deleted_at: timeOrNull(row.deletedAt),
     ...fieldsOf(row),
     ...(isUnsentResource(row, now) ? { unsent: true as const, next: UNSENT } : {}),
   };
