@@ -17,14 +17,16 @@ const pricesJson = z.object({
   with_ipv4_eur_per_hour: eur.meta({ description: "both together" }),
   with_ipv4_eur_per_month: eur,
 });
-const serverTypeJson = z.object({
-  name: z.string(),
-  region: z.string(),
-  arch: z.string(),
-  cores: z.number(),
-  memory_gb: z.number(),
-  ...pricesJson.shape,
-});
+const serverTypeJson = z
+  .object({
+    name: z.string(),
+    region: z.string(),
+    arch: z.string(),
+    cores: z.number(),
+    memory_gb: z.number(),
+    ...pricesJson.shape,
+  })
+  .meta({ id: "ServerType" });
 const serverTypes = createRoute({
   method: "get",
   path: "/v1/server_types",
@@ -48,7 +50,7 @@ const pricing = createRoute({
   responses: {
     200: json(
       z.object({
-        pricing: z.object({ region: z.string(), server_type: z.string(), ...pricesJson.shape }),
+        pricing: z.object({ region: z.string(), server_type: z.string(), ...pricesJson.shape }).meta({ id: "Price" }),
       }),
       "Its price",
     ),

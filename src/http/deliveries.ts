@@ -9,24 +9,26 @@ import { metaOf, paging, pagination } from "./edge/schemas.ts";
 import { timeOf, timeOrNull } from "./edge/times.ts";
 
 const time = z.iso.datetime();
-const deliveryJson = z.object({
-  hook: z.string(),
-  delivery: z.string(),
-  rule: z.int().nullable(),
-  source: z.string().nullable().meta({ description: "the id of the repository or project" }),
-  owner: z.string(),
-  do: z.enum(DELIVERY_ACTS),
-  name: z.string(),
-  machine: z.string().nullable().meta({ description: "that it made, renewed or ended" }),
-  state: z.enum(DELIVERY_STATES),
-  reason: z.string().nullable().meta({ description: "why it was not carried out, or not yet" }),
-  detail: z.string().nullable(),
-  ranked_at: time.meta({ description: "when the fact was so" }),
-  received_at: time,
-  finished_at: time.nullable(),
-  attempts: z.int(),
-  next_try_at: time.nullable(),
-});
+const deliveryJson = z
+  .object({
+    hook: z.string(),
+    delivery: z.string(),
+    rule: z.int().nullable(),
+    source: z.string().nullable().meta({ description: "the id of the repository or project" }),
+    owner: z.string(),
+    do: z.enum(DELIVERY_ACTS),
+    name: z.string(),
+    machine: z.string().nullable().meta({ description: "that it made, renewed or ended" }),
+    state: z.enum(DELIVERY_STATES),
+    reason: z.string().nullable().meta({ description: "why it was not carried out, or not yet" }),
+    detail: z.string().nullable(),
+    ranked_at: time.meta({ description: "when the fact was so" }),
+    received_at: time,
+    finished_at: time.nullable(),
+    attempts: z.int(),
+    next_try_at: time.nullable(),
+  })
+  .meta({ id: "Delivery" });
 
 const list = createRoute({
   method: "get",

@@ -29,22 +29,24 @@ const word = z.discriminatedUnion("by", [
 ]);
 
 /** An event as the API shows it. What an older version did not keep is null. */
-const eventJson = z.object({
-  id: z.int(),
-  at: z.iso.datetime(),
-  kind: z.enum([...EVENT_KINDS, "unknown"]),
-  reason: z.string().nullable(),
-  machine: z.object({ id: z.string(), name: z.string().nullable() }).nullable(),
-  owner: z.string().nullable(),
-  account: z.string().nullable(),
-  evidence: word.nullable().meta({ description: "on whose word it happened" }),
-  request_id: z.string().nullable(),
-  provider_id: z.string().optional().meta({ description: "of a machine that no row tells of" }),
-  token: z.string().optional().meta({ description: "the token that it is about" }),
-  hold: z.string().optional().meta({ description: "the hold that it is about" }),
-  lived_seconds: z.int().nullable().optional().meta({ description: "of an ending; null = unknown" }),
-  cost_eur: z.number().nullable().optional().meta({ description: "of an ending; null = unknown, never free" }),
-});
+const eventJson = z
+  .object({
+    id: z.int(),
+    at: z.iso.datetime(),
+    kind: z.enum([...EVENT_KINDS, "unknown"]),
+    reason: z.string().nullable(),
+    machine: z.object({ id: z.string(), name: z.string().nullable() }).nullable(),
+    owner: z.string().nullable(),
+    account: z.string().nullable(),
+    evidence: word.nullable().meta({ description: "on whose word it happened" }),
+    request_id: z.string().nullable(),
+    provider_id: z.string().optional().meta({ description: "of a machine that no row tells of" }),
+    token: z.string().optional().meta({ description: "the token that it is about" }),
+    hold: z.string().optional().meta({ description: "the hold that it is about" }),
+    lived_seconds: z.int().nullable().optional().meta({ description: "of an ending; null = unknown" }),
+    cost_eur: z.number().nullable().optional().meta({ description: "of an ending; null = unknown, never free" }),
+  })
+  .meta({ id: "Event" });
 
 const route = createRoute({
   method: "get",

@@ -28,18 +28,20 @@ import { all, allOf } from "./tear-down.ts";
 const LONGEST_MS = parseDuration(LONGEST_TOKEN_LIFE) ?? 0;
 
 const time = z.iso.datetime();
-const tokenJson = z.object({
-  id: z.string(),
-  owner: z.string(),
-  policy: z.string(),
-  note: z.string(),
-  created_at: time,
-  expires_at: time,
-  last_used_at: time.nullable(),
-  revoked_at: time.nullable(),
-});
+const tokenJson = z
+  .object({
+    id: z.string(),
+    owner: z.string(),
+    policy: z.string(),
+    note: z.string(),
+    created_at: time,
+    expires_at: time,
+    last_used_at: time.nullable(),
+    revoked_at: time.nullable(),
+  })
+  .meta({ id: "Token" });
 const oneToken = z.object({ token: tokenJson });
-const minted = z.object({ token: tokenJson.extend({ secret: z.string() }) });
+const minted = z.object({ token: tokenJson.extend({ secret: z.string() }).meta({ id: "MintedToken" }) });
 const mintBody = z.strictObject({
   owner: z.string().refine(isTokenOwner, TOKEN_OWNER_RULE).meta({ example: "alice" }),
   policy: z.string("must be a policy's name").default("default"),

@@ -4,9 +4,9 @@ import { ourSelector } from "../machine/ownership.ts";
 import { LABEL, ourLabels } from "../machine/labels.ts";
 import type { Attachments } from "../machine/machine.ts";
 import type { Candidate, MachineRequest, MachineSpec } from "../machine/spec.ts";
-import type { NewMachine } from "../store/machines.ts";
+import type { Chosen, NewMachine } from "../store/machines.ts";
 import { attach, type AttachedIds } from "./attachments.ts";
-import { coolLast, COOL_DOWN_MS, isSamePair, MOST_TRIED, triedCandidate, type Candidates } from "./candidates.ts";
+import { COOL_DOWN_MS, isSamePair, MOST_TRIED, triedCandidate, type Candidates } from "./candidates.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { endMadeWith } from "./end-made-with.ts";
 import { tryWithRoom } from "./make-room.ts";
@@ -27,6 +27,8 @@ export interface Wanted {
   readonly request: MachineRequest;
   readonly attachments: readonly Attachment[];
   readonly candidates: Candidates;
+  /** The same in the order in which they are tried. */
+  readonly inOrder: Candidates;
 }
 
 /** One call's tries to make a row's machine. */
@@ -72,7 +74,7 @@ async function tryAll(
   const elsewhere = await madeBefore(context, { row, claim });
   if (elsewhere) return elsewhere;
   const tries: Tries = { ...wanted, row, ids: attached.value, claim, tried: [], limits: [], snapshots: new Map() };
-  for (const candidate of (await coolLast(context, wanted.candidates)).slice(0, MOST_TRIED)) {
+  for (const candidate of wanted.inOrder.slice(0, MOST_TRIED)) {
     const outcome = await tryWithRoom(
       context,
       tries,
@@ -95,7 +97,9 @@ async function tryOne(context: Context, tries: Tries, candidate: Candidate): Pro
   // The row owns each further try anew, and shows what is being tried.
   const { credential, labels, keepOnFailureMs } = row;
   const chosen = { ...candidate, image, attachments: toConfirm(ids), credential, labels, keepOnFailureMs };
-  if (!(await store.machines.choose(row.uid, chosen, now(), reclaim(tries.claim, now())))) return refused(RELEASED);
+  const isWritten = isJustInserted(context, tries) && isInserted(row, chosen);
+  if (!isWritten && !(await store.machines.choose(row.uid, chosen, now(), reclaim(tries.claim, now()))))
+    return refused(RELEASED);
   const machine = await driver.create(specOf(row, { ...request, ...candidate, image }, ids));
   const isOpen = (one: Candidate) => ![candidate, ...tried].some((other) => isSamePair(other, one));
   const candidates = [
@@ -106,6 +110,19 @@ async function tryOne(context: Context, tries: Tries, candidate: Candidate): Pro
   const written = { ...row, attachments: chosen.attachments };
   return record(context, written, machine, { isNew: !tries.claim.resumed, candidates });
 }
+
+/** So young a claim is as good as one that begins now. */
+const YOUNG_MS = 1000;
+
+/** Whether a row was written for this try, a moment ago, and nobody has been asked anything since who could have taken a while. */
+function isJustInserted({ rules, now }: Context, { row, attachments, claim, tried }: Tries): boolean {
+  const isFirst = !claim.resumed && claim.untils.length === 1 && tried.length === 0;
+  return isFirst && attachments.length + rules.installations.length === 1 && now() - row.requestedAt < YOUNG_MS;
+}
+
+/** Whether a row was written with just what is tried. */
+const isInserted = (row: NewMachine, { serverType, region, image, attachments }: Chosen): boolean =>
+  isSamePair(row, { serverType, region }) && row.image === image && attachments === null;
 
 async function failed(
   context: Context,

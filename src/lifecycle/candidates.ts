@@ -29,11 +29,12 @@ export const isSamePair = (a: Candidate, b: Candidate): boolean =>
   a.serverType === b.serverType && a.region === b.region;
 
 /** The candidates in their order, those that had no room a moment ago behind the others. */
-export async function coolLast({ store, now }: Context, candidates: readonly Candidate[]): Promise<Candidate[]> {
-  if (candidates.length < 2) return [...candidates];
+export async function coolLast({ store, now }: Context, candidates: Candidates): Promise<Candidates> {
+  if (candidates.length < 2) return candidates;
   const cooling = await store.cooldowns.current(now());
   const isCooling = (one: Candidate): boolean => cooling.some((other) => isSamePair(one, other));
-  return [...candidates.filter((one) => !isCooling(one)), ...candidates.filter(isCooling)];
+  const [first, ...others] = [...candidates.filter((one) => !isCooling(one)), ...candidates.filter(isCooling)];
+  return [first ?? candidates[0], ...others];
 }
 
 /**

@@ -1,16 +1,17 @@
 import * as z from "zod";
 import type { Doubt } from "../machine/reason.ts";
 import { intOf, intOrNull, jsonAs, textOrNull, type Row } from "./columns.ts";
+import type { RowPlace } from "./machine-inventory.ts";
 import { parseFirst } from "./rows.ts";
 import { change, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
 const inventoryPass = z.object({
   startedAt: z.int(),
-  side: z.enum(["machines", "rows"]),
   page: z.int().nullable(),
   edges: z.string().catch(""),
-  after: z.string(),
+  below: z.object({ providerId: z.string(), uid: z.string() }).nullable(),
+  rest: z.string().nullable(),
   shown: z.int(),
   absent: z.int(),
   foreign: z.int(),
@@ -19,7 +20,8 @@ const inventoryPass = z.object({
 });
 const reconcile: z.ZodType<ReconcileMemory> = z
   .object({
-    pass: inventoryPass.nullable(),
+    // One that an older version left off begins anew; what it left in doubt stays.
+    pass: inventoryPass.nullable().catch(null),
     lastAt: z.int(),
     isFlawed: z.boolean().catch(false),
     doubts: z.object({ inventory_untrusted: z.boolean(), other_credential: z.boolean() }),
@@ -67,20 +69,18 @@ export interface ReconcileMemory {
   readonly doubts: Readonly<Record<Doubt, boolean>>;
 }
 
-/** What came of a slice: there are more, it was the last of its side, or this tick had better end here. */
-export type Progress = "more" | "done" | "stop";
-
-/** One pass over the inventory, and then over the rows. */
+/** One pass over the inventory, page by page from the last to the first, and over the rows of each page's range. */
 export interface InventoryPass {
   readonly startedAt: number;
-  side: "machines" | "rows";
-  /** The page of machines to read next; null = the last. */
+  /** The page of machines to read next; null = the last; below 1 = none. */
   page: number | null;
   /** The first and the last machine of the page that was read before; empty where there is none. */
   edges: string;
-  /** The uid of the last row that was looked at. */
-  after: string;
-  /** How many rows there were when it came to them. */
+  /** Rows from here on are done; null = none of them. */
+  below: RowPlace | null;
+  /** The provider's id from which on rows of the page that was read are still to be looked for; null = none. */
+  rest: string | null;
+  /** How many rows there were when it began. */
   shown: number;
   /** How many of them were found absent for the first time. */
   absent: number;

@@ -1,5 +1,5 @@
 import type { MachineRow } from "../machine/machine.ts";
-import { LIVE_MACHINE } from "./conditions.ts";
+import { byNumber, LIVE_MACHINE } from "./conditions.ts";
 import { eventOfHold } from "./events.ts";
 import { createMachineOrphans } from "./machine-orphans.ts";
 import { machineRow } from "./machine-row.ts";
@@ -9,7 +9,24 @@ import { change, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
 /** Rows that the provider has shown once, and that are not at their end: what is due is asked for by expire. */
-const SHOWN = `${LIVE_MACHINE} AND provider_id IS NOT NULL AND delete_accepted_at IS NULL AND expires_at > ?1`;
+const SHOWN = `${LIVE_MACHINE} AND provider_id IS NOT NULL AND delete_accepted_at IS NULL AND +expires_at > ?1`;
+const ORDER = byNumber("provider_id");
+/** `?3`; null is behind every number. */
+const BELOW = `coalesce(${byNumber("?3")}, '~')`;
+
+/** Rows by the provider's ids for them, in the order of numbers. */
+export interface RowRange {
+  /** The first; empty = from the first of all. */
+  readonly from: string;
+  /** In front of which it ends; null = it has no end. */
+  readonly below: RowPlace | null;
+}
+
+/** Where a row stands in that order. An empty uid: in front of all rows of that id. */
+export interface RowPlace {
+  readonly providerId: string;
+  readonly uid: string;
+}
 
 /** What a reconcile of `machines` with the provider's inventory reads and writes. */
 export function createMachineInventory(db: Db) {
@@ -34,14 +51,22 @@ export function createMachineInventory(db: Db) {
   return {
     ...createMachineOrphans(db),
 
-    /** Rows that the provider has shown once and that live on, by its ids for them, from behind the row `after` on; empty = from the first. */
-    async shownAfter(after: string, limit: number, now: number): Promise<MachineRow[]> {
+    /** Rows of a range that the provider has shown once and that live on, without these; the last ones first. */
+    async shownIn(
+      { from, below }: RowRange,
+      without: readonly string[],
+      limit: number,
+      now: number,
+    ): Promise<MachineRow[]> {
       const statement = query(
-        `SELECT * FROM machines WHERE ${SHOWN}
-           AND (provider_id, uid) > (coalesce((SELECT provider_id FROM machines WHERE uid = ?2), ''), ?2)
-         ORDER BY provider_id, uid LIMIT ?3`,
+        `SELECT * FROM machines WHERE ${SHOWN} AND ${ORDER} >= ${byNumber("?2")} AND ${ORDER} <= ${BELOW}
+           AND (${ORDER} < ${BELOW} OR uid < ?4) AND uid NOT IN (SELECT value FROM json_each(?5))
+         ORDER BY ${ORDER} DESC, uid DESC LIMIT ?6`,
         now,
-        after,
+        from,
+        below?.providerId ?? null,
+        below?.uid ?? "",
+        JSON.stringify(without),
         limit,
       );
       return parseRows(machineRow, await db.read(statement));

@@ -15,6 +15,8 @@ const unusedBy = (machine: string): string =>
 const IDLE = unusedBy(`machines.${LIVE_MACHINE}`);
 /** Nor did one when this tick began: `?1` is now. */
 const IDLE_BEFORE = unusedBy(`(machines.${LIVE_MACHINE} OR machines.destroyed_at >= ?1)`);
+/** Of live ones past their end that no machine uses, nor one that ended just now; `?1` is now. */
+export const TO_END = `${LIVE_RESOURCE} AND expires_at <= ?1 AND ${FREE} AND ${IDLE_BEFORE}`;
 /** Another row stands for the same key, and nobody has ended it or a machine still uses it. `?2` = the uids that are being ended. */
 const SHARED = `EXISTS (SELECT 1 FROM resources AS other WHERE other.kind = 'ssh_key' AND other.spec = resources.spec
   AND other.uid NOT IN (SELECT value FROM json_each(?2)) AND other.provider = resources.provider
@@ -93,7 +95,7 @@ export function createResourceEndings(db: Db) {
      */
     async ended(now: number, limit: number): Promise<DueResource[]> {
       const statement = query(
-        `SELECT ${DUE_COLUMNS} FROM resources WHERE ${LIVE_RESOURCE} AND expires_at <= ?1 AND ${FREE} AND ${IDLE_BEFORE}
+        `SELECT ${DUE_COLUMNS} FROM resources WHERE ${TO_END}
          ORDER BY attempts > 0, ${IN_ORDER}, expires_at, uid LIMIT ?2`,
         now,
         limit,

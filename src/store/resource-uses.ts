@@ -48,16 +48,6 @@ export function createResourceUses(db: Db) {
       await db.write(change({ head: "DELETE FROM resource_uses", where }, now));
     },
 
-    /** Whether a machine uses a network. */
-    async usesNetwork(machineUid: string): Promise<boolean> {
-      const statement = query(
-        `SELECT 1 FROM resource_uses JOIN resources ON resources.uid = resource_uid
-         WHERE machine_uid = ? AND kind = 'network' LIMIT 1`,
-        machineUid,
-      );
-      return (await db.read(statement)).length > 0;
-    },
-
     /** These machines use it no longer. */
     async release(uid: string, machineUids: readonly string[]): Promise<void> {
       const where = "resource_uid = ?1 AND machine_uid IN (SELECT value FROM json_each(?2))";

@@ -27,7 +27,7 @@ export function createSettingStore(db: Db) {
       return parseFirst(value, await db.read(query(SELECT, INSTALLATION)));
     },
 
-    /** The same, and `current` becomes it if none is known yet. */
+    /** The same, and `current` becomes it if none is known yet. To be asked where none was: it writes. */
     async claimInstallation(current: string): Promise<string> {
       const [, rows] = await db.batch([
         insertInto("settings", { key: INSTALLATION, value: current }, { tail: "ON CONFLICT DO NOTHING" }),

@@ -26,7 +26,8 @@ export interface NewToken extends Omit<TokenRow, "lastUsedAt" | "revokedAt"> {
   readonly idempotency: { readonly sha256: string; readonly until: number } | null;
 }
 
-const tokenRow: Reader<TokenRow> = (row) => ({
+/** A row of `tokens` as D1 returns it, in the domain's words. */
+export const tokenRow: Reader<TokenRow> = (row) => ({
   id: textOf(row, "id"),
   owner: textOf(row, "owner"),
   policy: textOf(row, "policy"),
@@ -93,10 +94,6 @@ export function createTokenStore(db: Db) {
         id,
         now,
       ),
-
-    /** The token of this secret, if it may be used now: not expired, not revoked, of this epoch. */
-    usable: (secretSha256: string, authEpoch: string, now: number): Promise<TokenRow | null> =>
-      first(query(`SELECT * FROM tokens WHERE secret_sha256 = ?1 AND ${USABLE}`, secretSha256, authEpoch, now)),
 
     /** Notes that a token is in use. Guarded by nobody having noted it since `before`, so that of many uses one is written. */
     async noteUse(id: string, now: number, before: number): Promise<void> {

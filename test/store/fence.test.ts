@@ -40,6 +40,7 @@ const TOKEN = {
   createdAt: NOW,
   expiresAt: END,
 };
+const HOLDER = { secretSha256: "old", authEpoch: "1", now: NOW };
 const CHARGE = { day: "2026-11-30", hours: 1, microEur: 8, estimatedMicroEur: 0 };
 const OLD = { before: LATER, now: LATER + 24 * HOUR, limit: 9 };
 const DELIVERY = {
@@ -87,6 +88,7 @@ const CALLS: Calls = {
     insert: writes(({ machines }) => machines.insert(NEW, NOW)),
     byUid: reads(({ machines }) => machines.byUid("active")),
     byName: reads(({ machines }) => machines.byName("tok.ci", "active")),
+    toShow: reads(({ machines }) => machines.toShow("tok.ci", { by: "uid", uid: "active" })),
     ofMachines: reads(({ machines }) => machines.ofMachines([machineOf()])),
     choose: writes(({ machines }) =>
       machines.choose(
@@ -197,7 +199,7 @@ const CALLS: Calls = {
   inventory: {
     reviveRows: writes(({ inventory }) => inventory.reviveRows([{ ...ORPHAN, labelUid: "lost" }], NOW)),
     adoptOrphans: writes(({ inventory }) => inventory.adoptOrphans([ORPHAN], NOW)),
-    shownAfter: reads(({ inventory }) => inventory.shownAfter("", 9, NOW)),
+    shownIn: reads(({ inventory }) => inventory.shownIn({ from: "", below: null }, [], 9, NOW)),
     countShown: reads(({ inventory }) => inventory.countShown(NOW)),
     countLive: reads(({ inventory }) => inventory.countLive()),
     markMissing: writes(({ inventory }) => inventory.markMissing(["active"], NOW)),
@@ -206,6 +208,7 @@ const CALLS: Calls = {
     adoptCredential: writes(({ inventory }) => inventory.adoptCredential(["fingerprint"], "other")),
     adoptCredentialForAll: writes(({ inventory }) => inventory.adoptCredentialForAll("other", NOW)),
   },
+  outlook: { read: reads(({ outlook }) => outlook.read(NOW, 9)) },
   ledger: {
     toBook: reads(({ ledger }) => ledger.toBook(9)),
     ofMonth: reads(({ ledger }) =>
@@ -299,7 +302,6 @@ const CALLS: Calls = {
         await put("resource_uses", { resourceUid: "used", machineUid: "gone" });
       },
     ),
-    usesNetwork: reads(({ resources }) => resources.usesNetwork("active")),
     release: writes(({ resources }) => resources.release("used", ["active"])),
     releaseUnlessLast: writes(
       ({ resources }) => resources.releaseUnlessLast("used", ["active"]),
@@ -369,10 +371,15 @@ const CALLS: Calls = {
     insert: writes(({ tokens }) => tokens.insert({ ...TOKEN, id: "new", secretSha256: "new", idempotency: null })),
     byIdempotency: reads(({ tokens }) => tokens.byIdempotency("key", NOW)),
     replaceSecret: writes(({ tokens }) => tokens.replaceSecret("old", "other", "1", NOW)),
-    usable: reads(({ tokens }) => tokens.usable("old", "1", NOW)),
     noteUse: writes(({ tokens }) => tokens.noteUse("old", NOW, NOW)),
     list: reads(({ tokens }) => tokens.list(1, 9)),
     revoke: writes(({ tokens }) => tokens.revoke("old", NOW)),
+  },
+  ahead: {
+    ofHolder: reads(({ ahead }) => ahead.ofHolder(HOLDER, ({ lock }) => [lock.read()])),
+    ofOwner: reads(({ ahead }) =>
+      ahead.ofOwner("tok.ci", ({ lock, settings }) => [lock.read(), settings.installation()]),
+    ),
   },
   tombstones: {
     set: writes(({ tombstones }) => tombstones.set("tok.ci", "box", END, NOW)),
@@ -399,6 +406,7 @@ const CALLS: Calls = {
     read: reads(({ catalogues }) => catalogues.read("hetzner")),
     write: writes(({ catalogues }) => catalogues.write("hetzner", { serverTypes: [SERVER_TYPE], fetchedAt: NOW })),
   },
+  room: { bytes: reads(({ room }) => room.bytes()) },
 };
 
 beforeEach(async () => {

@@ -9,43 +9,45 @@ import { timeOf, timeOrNull } from "../edge/times.ts";
 const time = z.iso.datetime().nullable();
 
 /** A machine as the API shows it. Addresses that are not there are `""`; what is unknown is null. */
-export const machineJson = z.object({
-  id: z.string(),
-  name: z.string(),
-  owner: z.string(),
-  account: z.string(),
-  status: z.enum(STATUSES),
-  reason: z.string().nullable(),
-  provider: z.string(),
-  provider_id: z.string().nullable(),
-  server_type: z.string(),
-  region: z.string(),
-  arch: z.string(),
-  image: z.string(),
-  public_ipv4: z.string(),
-  public_ipv6: z.string().meta({ description: "the base address of the machine's /64" }),
-  ipv6: z.string().meta({ description: "the address that the machine answers on" }),
-  private_ipv4: z.string(),
-  labels: z.record(z.string(), z.string()),
-  created_at: time,
-  expires_at: z.iso.datetime(),
-  max_until: z.iso.datetime(),
-  observed_at: time,
-  destroyed_at: time,
-  price_eur_per_hour: z
-    .number()
-    .nullable()
-    .meta({ description: "gross, as ordered, its IPv4 address included; null = unknown, never free" }),
-  cost_eur: z
-    .number()
-    .nullable()
-    .meta({ description: "so far: started hours since created_at, of a calendar month (UTC) its price at most" }),
-  unsent: z
-    .literal(true)
-    .optional()
-    .meta({ description: "only while it is `creating`, not seen at the provider, and nobody is making it" }),
-  next: z.string().optional().meta({ description: "what to do about that" }),
-});
+export const machineJson = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    owner: z.string(),
+    account: z.string(),
+    status: z.enum(STATUSES),
+    reason: z.string().nullable(),
+    provider: z.string(),
+    provider_id: z.string().nullable(),
+    server_type: z.string(),
+    region: z.string(),
+    arch: z.string(),
+    image: z.string(),
+    public_ipv4: z.string(),
+    public_ipv6: z.string().meta({ description: "the base address of the machine's /64" }),
+    ipv6: z.string().meta({ description: "the address that the machine answers on" }),
+    private_ipv4: z.string(),
+    labels: z.record(z.string(), z.string()),
+    created_at: time,
+    expires_at: z.iso.datetime(),
+    max_until: z.iso.datetime(),
+    observed_at: time,
+    destroyed_at: time,
+    price_eur_per_hour: z
+      .number()
+      .nullable()
+      .meta({ description: "gross, as ordered, its IPv4 address included; null = unknown, never free" }),
+    cost_eur: z
+      .number()
+      .nullable()
+      .meta({ description: "so far: started hours since created_at, of a calendar month (UTC) its price at most" }),
+    unsent: z
+      .literal(true)
+      .optional()
+      .meta({ description: "only while it is `creating`, not seen at the provider, and nobody is making it" }),
+    next: z.string().optional().meta({ description: "what to do about that" }),
+  })
+  .meta({ id: "Machine" });
 
 /** Answers about one machine, and about a page of them. */
 export const one = z.object({ machine: machineJson });

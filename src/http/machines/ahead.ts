@@ -1,0 +1,57 @@
+import type { Context } from "hono";
+import { checkName, parseRef, type Ref } from "../../machine/name.ts";
+import { readAhead, type Reader } from "../edge/ahead.ts";
+import type { AppEnv, Reads } from "../edge/app-env.ts";
+import type { Api } from "../edge/route.ts";
+import { madeName } from "./create.ts";
+import { filterOf, listQuery } from "./read.ts";
+
+/** What each call about machines reads first: it comes with the answer to whose call it is. To be said before that is asked. */
+export function readMachinesAhead(app: Api): void {
+  app.put("/v1/machines/:ref", readAhead(create));
+  app.post(
+    "/v1/machines",
+    readAhead((c) => create(c, madeName(c))),
+  );
+  app.get("/v1/machines", readAhead(list));
+  app.get("/v1/machines/:ref", readAhead(about((reads, { whose }, ref) => reads.machines.toShow(whose, ref))));
+  for (const act of ["renew", "attach_to_network"]) app.post(`/v1/machines/:ref/${act}`, readAhead(meant));
+  // A tombstone is written before the machine is looked for.
+  app.delete(
+    "/v1/machines/:ref",
+    readAhead((c, ref) => (c.req.query("tombstone") === undefined ? meant(c, ref) : null)),
+  );
+}
+
+/** Something of the one machine that a path names. */
+const about =
+  (ask: (reads: Reads, reader: Reader, ref: Ref) => Promise<unknown>) => (_: Context<AppEnv>, text: string) => {
+    const ref = parseRef(text);
+    return ref.ok ? (reads: Reads, reader: Reader) => [ask(reads, reader, ref.value)] : null;
+  };
+
+const meant = about((reads, { whose }, ref) =>
+  ref.by === "name" ? reads.machines.byName(whose, ref.name) : reads.machines.byUid(ref.uid),
+);
+
+/** A page that is told from a moment on is another at each moment, and cannot be known before. */
+function list(c: Context<AppEnv>) {
+  const asked = Object.entries(c.req.queries()).map(([key, values]) => [key, values.length === 1 ? values[0] : values]);
+  const { success, data } = listQuery.safeParse(Object.fromEntries(asked));
+  if (!success || data.since !== undefined) return null;
+  return (reads: Reads, { listed }: Reader) => [reads.machines.list(filterOf(data, listed, 0))];
+}
+
+function create(c: Context<AppEnv>, text: string) {
+  const name = checkName(text);
+  if (!name.ok) return null;
+  const { provider, now } = c.get("scope");
+  return (reads: Reads, { whose }: Reader) => [
+    reads.settings.installation(),
+    reads.lock.read(),
+    reads.machines.byName(whose, name.value),
+    reads.tombstones.until(whose, name.value, now()),
+    reads.catalogues.read(provider),
+    reads.cooldowns.current(now()),
+  ];
+}
