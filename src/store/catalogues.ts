@@ -31,11 +31,15 @@ const serverType: z.ZodType<ServerType> = z.object({
 export interface Catalogue {
   readonly serverTypes: readonly ServerType[];
   readonly fetchedAt: number;
+  /** The currency that the project pays in, where that was said, and the fingerprint of the credential under which it was. */
+  readonly currency: string | null;
+  readonly credential: string | null;
 }
 
+const text = z.string().nullable();
 const catalogueRow: z.ZodType<Catalogue> = z
-  .object({ server_types: jsonText(z.array(serverType)), fetched_at: z.int() })
-  .transform((row) => ({ serverTypes: row.server_types, fetchedAt: row.fetched_at }));
+  .object({ server_types: jsonText(z.array(serverType)), fetched_at: z.int(), currency: text, credential: text })
+  .transform(({ server_types: serverTypes, fetched_at: fetchedAt, ...row }) => ({ serverTypes, fetchedAt, ...row }));
 
 /** The `catalogues` table: what each provider offers, as it last said. */
 export function createCatalogueStore(db: Db) {
@@ -44,10 +48,12 @@ export function createCatalogueStore(db: Db) {
       return parseFirst(catalogueRow, await db.read(query("SELECT * FROM catalogues WHERE provider = ?", provider)));
     },
 
-    async write(provider: string, { serverTypes, fetchedAt }: Catalogue): Promise<void> {
+    async write(provider: string, { serverTypes, fetchedAt, currency, credential }: Catalogue): Promise<void> {
       const said = {
         server_types: JSON.stringify(serverTypes),
         fetched_at: fetchedAt,
+        currency,
+        credential,
         dearest_micro_eur: dearestOf(serverTypes, ({ priceEurPerHour }) => priceEurPerHour),
         dearest_ipv4_micro_eur: dearestOf(serverTypes, ({ ipv4EurPerHour }) => ipv4EurPerHour),
       };
