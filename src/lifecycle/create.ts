@@ -6,6 +6,7 @@ import type { Limits } from "../store/machine-limits.ts";
 import type { NewMachine } from "../store/machines.ts";
 import { checkAttachments } from "./attachments.ts";
 import { attempt, tryingMachine } from "./attempt.ts";
+import { knownCatalogue } from "./catalogue.ts";
 import { checkImage, checkOffer } from "./check-offer.ts";
 import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
@@ -138,7 +139,7 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   if (!lent.ok) return lent;
   const wanted = choice.value;
   const limits = limitsOf(principal, context.rules, { now, expiresAt: row.expiresAt });
-  const offers = (await context.store.catalogues.read(context.provider))?.serverTypes ?? [];
+  const offers = (await knownCatalogue(context))?.serverTypes ?? [];
   const price = await priceWithin(context, wanted, limits, offers);
   if (!price.ok) return price;
   const claimed = await claimFirst(context, plan);

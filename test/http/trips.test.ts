@@ -116,6 +116,42 @@ describe.each(Object.entries(CALLERS))("with %s", (_who, open) => {
   });
 });
 
+describe("in an isolate that has asked the provider nothing yet, a create", () => {
+  /** One that knows what D1 knows; what `before` asks, another isolate has asked. */
+  async function cold(settings: Record<string, string> = {}) {
+    await createMayfly(LIMITED).send("GET", "/v1/server_types");
+    const mayfly = createMayfly({ ...LIMITED, ...settings });
+    const made = await mayfly.send("PUT", "/v1/machines/box", BODY);
+    return { made, asked: mayfly.simulator.requests().map(({ method, path }) => `${method} ${path}`) };
+  }
+
+  it("asks for the machine alone, and knows what it costs", async () => {
+    const { made, asked } = await cold();
+    expect(asked).toEqual(["POST /v1/servers"]);
+    expect(machineIn(made)).toMatchObject({ price_eur_per_hour: 0.011424 });
+  });
+
+  it("asks for the currency too where that was learnt under another credential, whose project may pay in another", async () => {
+    const { made, asked } = await cold({ HCLOUD_TOKEN: "another-hcloud-token" });
+    expect(asked).toEqual(["GET /v1/pricing", "POST /v1/servers"]);
+    expect(machineIn(made)).toMatchObject({ price_eur_per_hour: 0.011424 });
+  });
+
+  it("takes the price of the provider's answer all the same, and asks for the others with the catalogue", async () => {
+    await createMayfly(LIMITED).send("GET", "/v1/server_types");
+    const mayfly = createMayfly(LIMITED);
+    mayfly.simulator.setPrices(150);
+    expect(machineIn(await mayfly.send("PUT", "/v1/machines/box", BODY))).toMatchObject({
+      price_eur_per_hour: 0.01666,
+    });
+    mayfly.advance(11 * MINUTE);
+    await mayfly.send("GET", "/v1/server_types");
+    expect(machineIn(await mayfly.send("PUT", "/v1/machines/new", BODY))).toMatchObject({
+      price_eur_per_hour: 0.017136,
+    });
+  });
+});
+
 describe("what was read ahead", () => {
   it("is of nobody but the caller, whoever else has a machine of that name or asks by its id", async () => {
     const mayfly = createMayfly();
