@@ -1,6 +1,17 @@
 import { toMicroEur } from "../machine/money.ts";
 import type { RegionOffer, ServerType } from "../machine/server-type.ts";
-import { intOf, intOrNull, jsonOf, listOf, numberOf, textOf, textOrNull, truthOf, type Reader, type Row } from "./columns.ts";
+import {
+  intOf,
+  intOrNull,
+  jsonOf,
+  listOf,
+  numberOf,
+  textOf,
+  textOrNull,
+  truthOf,
+  type Reader,
+  type Row,
+} from "./columns.ts";
 import { parseFirst } from "./rows.ts";
 import { insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
