@@ -87,6 +87,7 @@ type Calls = { readonly [Group in Exclude<keyof Store, "lock">]: { readonly [Nam
 const CALLS: Calls = {
   machines: {
     insert: writes(({ machines }) => machines.insert(NEW, NOW)),
+    insertUsing: writes(({ machines }) => machines.insertUsing(NEW, NOW, { uses: ["active"] })),
     byUid: reads(({ machines }) => machines.byUid("active")),
     byName: reads(({ machines }) => machines.byName("tok.ci", "active")),
     toShow: reads(({ machines }) => machines.toShow("tok.ci", { by: "uid", uid: "active" })),
