@@ -5,6 +5,8 @@ import { buildBundle } from "./bundle.ts";
 import { counts } from "./bench/counts.ts";
 import { cpu } from "./bench/cpu.ts";
 import type { Bench, Figure, Group } from "./bench/figure.ts";
+import { intake } from "./bench/intake.ts";
+import { memory } from "./bench/memory.ts";
 import { jsonOf, tableOf } from "./bench/print.ts";
 import { startProvider } from "./bench/provider.ts";
 import { aDay, past, refusals } from "./bench/rows.ts";
@@ -24,6 +26,8 @@ const GROUPS: readonly Group[] = [
   throughput,
   size,
   startUp,
+  intake,
+  memory,
 ];
 
 const { values } = parseArgs({ options: { only: { type: "string" }, write: { type: "boolean" } } });

@@ -159,6 +159,7 @@ describe("the shape of src/", () => {
       "machines.list",
       "machines.toShow",
       "resources.list",
+      "resources.named",
       "resources.users",
       "room.bytes",
       "settings.installation",

@@ -479,8 +479,8 @@ export const CALLING: readonly Mutant[] = [
     broken: "a machine is attached to what another owner has under that name or id",
     promise: "I10",
     file: "src/store/resources.ts",
-    find: "AND owner = ?1 AND ${LIVE_RESOURCE}",
-    replace: "AND ?1 IS NOT NULL AND ${LIVE_RESOURCE}",
+    find: "AND ${owned.text} AND ${LIVE_RESOURCE}",
+    replace: "AND (${owned.text}) IS NOT NULL AND ${LIVE_RESOURCE}",
     caughtBy: ["test/http/ownership.test.ts"],
   },
   {

@@ -2,10 +2,9 @@ import { invalidInput, type DriverError, type ProviderLimit } from "../driver/dr
 import type { Attachment } from "../machine/attachment.ts";
 import { ourSelector } from "../machine/ownership.ts";
 import { LABEL, ourLabels } from "../machine/labels.ts";
-import type { Attachments } from "../machine/machine.ts";
 import type { Candidate, MachineRequest, MachineSpec } from "../machine/spec.ts";
 import type { Chosen, NewMachine } from "../store/machines.ts";
-import { attach, type AttachedIds } from "./attachments.ts";
+import { attach, toConfirm, type AttachedIds } from "./attachments.ts";
 import { COOL_DOWN_MS, isSamePair, MOST_TRIED, triedCandidate, type Candidates } from "./candidates.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { endMadeWith } from "./end-made-with.ts";
@@ -26,6 +25,8 @@ import { reclaim, saysNothingMade, trying, type Claim } from "./trying.ts";
 export interface Wanted {
   readonly request: MachineRequest;
   readonly attachments: readonly Attachment[];
+  /** What became of them when they were noted with the row; null where they are still to be seen to. */
+  readonly attached: Outcome<AttachedIds> | null;
   readonly candidates: Candidates;
   /** The same in the order in which they are tried. */
   readonly inOrder: Candidates;
@@ -66,7 +67,7 @@ async function tryAll(
   wanted: Wanted,
   claim: Claim,
 ): Promise<Outcome<Created>> {
-  const attached = await attach(context, row, wanted.attachments, claim);
+  const attached = wanted.attached ?? (await attach(context, row, wanted.attachments, claim));
   if (!attached.ok) {
     await giveUp(context, { row, claim }, attached.refusal, !claim.resumed);
     return attached;
@@ -97,9 +98,10 @@ async function tryOne(context: Context, tries: Tries, candidate: Candidate): Pro
   // The row owns each further try anew, and shows what is being tried.
   const { credential, labels, keepOnFailureMs } = row;
   const chosen = { ...candidate, image, attachments: toConfirm(ids), credential, labels, keepOnFailureMs };
-  const isWritten = isJustInserted(context, tries) && isInserted(row, chosen);
-  if (!isWritten && !(await store.machines.choose(row.uid, chosen, now(), reclaim(tries.claim, now()))))
-    return refused(RELEASED);
+  const isOurs =
+    isWritten(context, tries, chosen) ||
+    (await store.machines.choose(row.uid, chosen, now(), reclaim(tries.claim, now())));
+  if (!isOurs) return refused(RELEASED);
   const machine = await driver.create(specOf(row, { ...request, ...candidate, image }, ids));
   const isOpen = (one: Candidate) => ![candidate, ...tried].some((other) => isSamePair(other, one));
   const candidates = [
@@ -114,15 +116,16 @@ async function tryOne(context: Context, tries: Tries, candidate: Candidate): Pro
 /** So young a claim is as good as one that begins now. */
 const YOUNG_MS = 1000;
 
-/** Whether a row was written for this try, a moment ago, and nobody has been asked anything since who could have taken a while. */
-function isJustInserted({ rules, now }: Context, { row, attachments, claim, tried }: Tries): boolean {
+/**
+ * Whether a row says already what is tried: it was written for that a moment ago, and nobody has been asked anything since who could
+ * have taken a while.
+ */
+function isWritten({ rules, now }: Context, { row, attached, claim, tried }: Tries, chosen: Chosen): boolean {
   const isFirst = !claim.resumed && claim.untils.length === 1 && tried.length === 0;
-  return isFirst && attachments.length + rules.installations.length === 1 && now() - row.requestedAt < YOUNG_MS;
+  const isYoung = attached !== null && rules.installations.length === 1 && now() - row.requestedAt < YOUNG_MS;
+  const isSame = isSamePair(row, chosen) && row.image === chosen.image;
+  return isFirst && isYoung && isSame && JSON.stringify(row.attachments) === JSON.stringify(chosen.attachments);
 }
-
-/** Whether a row was written with just what is tried. */
-const isInserted = (row: NewMachine, { serverType, region, image, attachments }: Chosen): boolean =>
-  isSamePair(row, { serverType, region }) && row.image === image && attachments === null;
 
 async function failed(
   context: Context,
@@ -196,10 +199,6 @@ export const tryingMachine = <T>(
   claim: Claim,
   act: () => Promise<T>,
 ): Promise<T> => trying(claim, now, (error) => store.work.giveBackTry(uid, claim.untils, error, now()), act);
-
-/** What the machine is to be seen with once it runs; a key cannot be seen. */
-const toConfirm = ({ firewallIds, networkIds }: AttachedIds): Attachments | null =>
-  firewallIds.length + networkIds.length === 0 ? null : { firewallIds, networkIds };
 
 /** The image by name or id: of a selector the newest snapshot that the candidate can boot, asked for once a server type. */
 async function imageOf(

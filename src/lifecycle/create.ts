@@ -4,8 +4,9 @@ import { providerName } from "../machine/name.ts";
 import type { Priced } from "../machine/money.ts";
 import type { Limits } from "../store/machine-limits.ts";
 import type { NewMachine } from "../store/machines.ts";
-import { checkAttachments } from "./attachments.ts";
+import { checkAttachments, noted, toConfirm, type Standing } from "./attachments.ts";
 import { attempt, tryingMachine } from "./attempt.ts";
+import { knownCatalogue } from "./catalogue.ts";
 import { checkImage, checkOffer } from "./check-offer.ts";
 import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
@@ -62,8 +63,9 @@ export async function createMachine(
     if (!lent.ok) return lent;
     const claimed = await claimFirst(context, plan);
     if (!claimed.ok) return claimed;
-    const row = await rowOf(context, sited, price.value, now);
-    const made = await begin(context, row, { ...sited, limits });
+    const standing = usable.value;
+    const row = await rowOf(context, { ...sited, standing }, price.value, now);
+    const made = await begin(context, row, { ...sited, standing, limits });
     if (made !== null) return made;
     const beyond =
       (await beyondCount(context, principal, limits)) ??
@@ -77,8 +79,14 @@ export async function createMachine(
 const claimFirst = async (context: RequestContext, { isClaimed }: Plan): Promise<Outcome<unknown>> =>
   isClaimed ? done(undefined) : claimInstallation(context);
 
-async function rowOf(context: RequestContext, plan: Sited, price: Priced, now: number): Promise<NewMachine> {
-  const { principal, name, credential, specSha256, request, inOrder, keepOnFailureMs } = plan;
+/** What is written down of a create, and with what. */
+interface Ready extends Sited {
+  /** Null where something is to be made with it. */
+  readonly standing: Standing | null;
+}
+
+async function rowOf(context: RequestContext, plan: Ready, price: Priced, now: number): Promise<NewMachine> {
+  const { principal, name, credential, specSha256, request, inOrder, keepOnFailureMs, standing } = plan;
   const { owner, account } = principal;
   const [installation] = context.rules.installations;
   return {
@@ -98,6 +106,7 @@ async function rowOf(context: RequestContext, plan: Sited, price: Priced, now: n
     expiresAt: endOf(context, plan, now),
     maxUntil: now + longestOf(principal.policy, context.rules),
     keepOnFailureMs,
+    attachments: standing && toConfirm(standing.ids),
     ...price,
   };
 }
@@ -106,16 +115,22 @@ async function rowOf(context: RequestContext, plan: Sited, price: Priced, now: n
 function begin(
   context: RequestContext,
   row: NewMachine,
-  plan: Sited & { readonly limits: Limits },
+  plan: Ready & { readonly limits: Limits },
 ): Promise<Outcome<Created> | null> {
-  const { store } = context;
+  const { machines } = context.store;
+  const { limits, standing } = plan;
   const claim = claimAt(row.requestedAt, false, tokenIdOf(plan.principal));
   const [until = row.requestedAt] = claim.untils;
-  return tryingMachine(context, row.uid, claim, async () =>
-    (await store.machines.insert(row, until, { tokenId: claim.tokenId, limits: plan.limits }))
-      ? attempt(context, row, plan, claim)
-      : null,
-  );
+  return tryingMachine(context, row.uid, claim, async () => {
+    const used = await machines.insertUsing(row, until, {
+      tokenId: claim.tokenId,
+      limits,
+      uses: standing?.uids ?? [],
+    });
+    return used === null
+      ? null
+      : attempt(context, row, { ...plan, attached: standing && noted(standing, used) }, claim);
+  });
 }
 
 async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Promise<Outcome<Created>> {
@@ -136,9 +151,9 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   // Since the first try it may have been taken back.
   const lent = await checkImage(context, plan.request);
   if (!lent.ok) return lent;
-  const wanted = choice.value;
+  const wanted = { ...choice.value, attached: null };
   const limits = limitsOf(principal, context.rules, { now, expiresAt: row.expiresAt });
-  const offers = (await context.store.catalogues.read(context.provider))?.serverTypes ?? [];
+  const offers = (await knownCatalogue(context))?.serverTypes ?? [];
   const price = await priceWithin(context, wanted, limits, offers);
   if (!price.ok) return price;
   const claimed = await claimFirst(context, plan);

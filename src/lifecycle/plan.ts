@@ -27,7 +27,7 @@ export interface Plan extends CheckedOrder, Pick<MachineRow, "name" | "credentia
 }
 
 /** The same, and where it is tried. */
-export type Sited = Plan & Wanted;
+export type Sited = Plan & Pick<Wanted, "candidates" | "inOrder">;
 
 /** Where a machine is tried that is planned. */
 export async function siteOf(context: RequestContext, plan: Plan): Promise<Outcome<Sited>> {

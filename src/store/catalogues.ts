@@ -1,6 +1,17 @@
 import { toMicroEur } from "../machine/money.ts";
 import type { RegionOffer, ServerType } from "../machine/server-type.ts";
-import { intOf, intOrNull, jsonOf, listOf, numberOf, textOf, truthOf, type Reader, type Row } from "./columns.ts";
+import {
+  intOf,
+  intOrNull,
+  jsonOf,
+  listOf,
+  numberOf,
+  textOf,
+  textOrNull,
+  truthOf,
+  type Reader,
+  type Row,
+} from "./columns.ts";
 import { parseFirst } from "./rows.ts";
 import { insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -9,12 +20,17 @@ import type { Db } from "./writer.ts";
 export interface Catalogue {
   readonly serverTypes: readonly ServerType[];
   readonly fetchedAt: number;
+  /** The currency that the project pays in, where that was said, and the fingerprint of the credential under which it was. */
+  readonly currency: string | null;
+  readonly credential: string | null;
 }
 
 /** A row of `catalogues`: the types of all regions are much to read, and each create reads them. */
 export const catalogueRow: Reader<Catalogue> = (row) => ({
   serverTypes: listOf(jsonOf(row, "server_types"), serverType),
   fetchedAt: intOf(row, "fetched_at"),
+  currency: textOrNull(row, "currency"),
+  credential: textOrNull(row, "credential"),
 });
 const serverType: Reader<ServerType> = (type) => ({
   name: textOf(type, "name"),
@@ -44,10 +60,12 @@ export function createCatalogueStore(db: Db) {
       return parseFirst(catalogueRow, await db.read(query("SELECT * FROM catalogues WHERE provider = ?", provider)));
     },
 
-    async write(provider: string, { serverTypes, fetchedAt }: Catalogue): Promise<void> {
+    async write(provider: string, { serverTypes, fetchedAt, currency, credential }: Catalogue): Promise<void> {
       const said = {
         server_types: JSON.stringify(serverTypes),
         fetched_at: fetchedAt,
+        currency,
+        credential,
         dearest_micro_eur: dearestOf(serverTypes, ({ priceEurPerHour }) => priceEurPerHour),
         dearest_ipv4_micro_eur: dearestOf(serverTypes, ({ ipv4EurPerHour }) => ipv4EurPerHour),
       };

@@ -7,17 +7,32 @@ import type { Db } from "./writer.ts";
 /** May be used by a machine, and may still be made. */
 export const USABLE = "phase IN ('requested', 'active') AND delete_requested_at IS NULL";
 
-/** Notes that a machine uses those of these that may be used. */
+/** Notes that a machine that has a row uses those of these that may be used. */
 export const useOf = (machineUid: string, uids: readonly string[]): Change =>
   change(
     {
       head: "INSERT INTO resource_uses (resource_uid, machine_uid) SELECT uid, ?1 FROM resources",
-      where: `uid IN (SELECT value FROM json_each(?2)) AND ${USABLE}`,
+      where: `uid IN (SELECT value FROM json_each(?2)) AND ${USABLE} AND ${HAS_ROW}`,
       tail: "ON CONFLICT DO UPDATE SET machine_uid = excluded.machine_uid RETURNING resource_uid",
     },
     machineUid,
     JSON.stringify(uids),
   );
+
+const HAS_ROW = "EXISTS (SELECT 1 FROM machines WHERE machines.uid = ?1)";
+
+/** The same, and that they are idle no longer. */
+export const usesOf = (machineUid: string, uids: readonly string[]): readonly Change[] => [
+  useOf(machineUid, uids),
+  change(
+    {
+      head: "UPDATE resources SET idle_since = NULL",
+      where: `uid IN (SELECT value FROM json_each(?2)) AND ${USABLE} AND ${HAS_ROW}`,
+    },
+    machineUid,
+    JSON.stringify(uids),
+  ),
+];
 
 const pair = (row: Row) => ({ resourceUid: textOf(row, "resource_uid"), machineUid: textOf(row, "machine_uid") });
 
@@ -27,14 +42,7 @@ export function createResourceUses(db: Db) {
     /** Notes that a machine uses these, which keeps them. Answers how many of them may be used. */
     async use(machineUid: string, uids: readonly string[]): Promise<number> {
       if (uids.length === 0) return 0;
-      const woken = change(
-        {
-          head: "UPDATE resources SET idle_since = NULL",
-          where: `uid IN (SELECT value FROM json_each(?1)) AND ${USABLE}`,
-        },
-        JSON.stringify(uids),
-      );
-      const [used] = await db.batch([useOf(machineUid, uids), woken]);
+      const [used] = await db.batch(usesOf(machineUid, uids));
       return used?.length ?? 0;
     },
 

@@ -5,7 +5,17 @@ import { writeToken } from "../../src/auth/token-form.ts";
 import { githubClaims } from "../auth/issuer.ts";
 import { createCallers, POLICIES } from "../auth/callers.ts";
 import { between } from "../behind.ts";
-import { BODY, createMayfly, machineIn, machinesIn, MINUTE, mintedIn, servers, type Mayfly } from "../mayfly.ts";
+import {
+  BODY,
+  createMayfly,
+  machineIn,
+  machinesIn,
+  MINUTE,
+  mintedIn,
+  servers,
+  type Answer,
+  type Mayfly,
+} from "../mayfly.ts";
 import { counting } from "../rows.ts";
 import { tripping, type Trip } from "../trips.ts";
 
@@ -36,25 +46,33 @@ function once(pattern: RegExp, act: () => Promise<unknown>): (trip: Trip) => Pro
   };
 }
 
-/** mayfly with a known catalogue, whose token was used a moment ago and whose machine `box` runs. */
+/** mayfly with a known catalogue, whose caller has a firewall, a network and a machine that runs, and is known to be there. */
 async function ready(mayfly: Mayfly, token: string): Promise<void> {
   await mayfly.tick();
   mayfly.advance(MINUTE);
   await mayfly.tick();
-  const made = await mayfly.send("PUT", "/v1/machines/box", BODY, token);
-  expect(made.status, made.text).toBe(201);
+  for (const [method, path, body] of [
+    ["PUT", "/v1/machines/box", BODY],
+    ["POST", "/v1/firewalls", { name: "web", deny_all: true }],
+    ["POST", "/v1/networks", { name: "lab", ip_range: "10.0.0.0/16", region: "fsn1" }],
+  ] as const) {
+    const made = await mayfly.send(method, path, body, token);
+    expect(made.status, made.text).toBe(201);
+  }
   mayfly.advance(2 * MINUTE);
   await mayfly.tick();
 }
 
+const SMALL = { profiles: { small: { ...BODY, firewalls: ["web"] } } };
+
 const CALLERS: Record<string, () => Promise<{ mayfly: Mayfly; token: string }>> = {
   "a minted token": async () => {
-    const mayfly = createMayfly(LIMITED);
+    const mayfly = createMayfly(LIMITED, SMALL);
     return { mayfly, token: await mayfly.tokenOf("ann") };
   },
-  "an admin": async () => ({ mayfly: createMayfly(LIMITED), token: ADMIN }),
+  "an admin": async () => ({ mayfly: createMayfly(LIMITED, SMALL), token: ADMIN }),
   "a CI job": async () => {
-    const callers = await createCallers({ configuration: { policies: POLICIES }, settings: LIMITED });
+    const callers = await createCallers({ configuration: { ...SMALL, policies: POLICIES }, settings: LIMITED });
     return {
       mayfly: callers.mayfly,
       token: await callers.sign(githubClaims({ exp: Math.floor(Date.UTC(2026, 11, 1) / 1000) })),
@@ -100,6 +118,8 @@ describe.each(Object.entries(CALLERS))("with %s", (_who, open) => {
       { ...BODY, server_type: ["cx33", "cx23"] },
     ],
     ["under a name that is made for it", "POST", "/v1/machines", BODY],
+    ["with what its owner has", "PUT", "/v1/machines/new", { ...BODY, firewalls: ["web"], networks: ["lab"] }],
+    ["with what its profile names", "PUT", "/v1/machines/new", { profile: "small", ttl: "10m" }],
   ] as const)("a create %s is three trips and one call to the provider", async (_what, method, path, body) => {
     await mayfly.store.cooldowns.add("hetzner", { serverType: "cx33", region: "fsn1" }, mayfly.now() + MINUTE);
     const asked = mayfly.simulator.requests().length;
@@ -113,6 +133,42 @@ describe.each(Object.entries(CALLERS))("with %s", (_who, open) => {
   it("a renewal is three trips, and an end five", async () => {
     expect(await tripsOf(mayfly, send("POST", "/v1/machines/box/renew", { ttl: "2h" }))).toHaveLength(3);
     expect(await tripsOf(mayfly, send("DELETE", "/v1/machines/box"))).toHaveLength(5);
+  });
+});
+
+describe("in an isolate that has asked the provider nothing yet, a create", () => {
+  /** One that knows what D1 knows; what `before` asks, another isolate has asked. */
+  async function cold(settings: Record<string, string> = {}) {
+    await createMayfly(LIMITED).send("GET", "/v1/server_types");
+    const mayfly = createMayfly({ ...LIMITED, ...settings });
+    const made = await mayfly.send("PUT", "/v1/machines/box", BODY);
+    return { made, asked: mayfly.simulator.requests().map(({ method, path }) => `${method} ${path}`) };
+  }
+
+  it("asks for the machine alone, and knows what it costs", async () => {
+    const { made, asked } = await cold();
+    expect(asked).toEqual(["POST /v1/servers"]);
+    expect(machineIn(made)).toMatchObject({ price_eur_per_hour: 0.011424 });
+  });
+
+  it("asks for the currency too where that was learnt under another credential, whose project may pay in another", async () => {
+    const { made, asked } = await cold({ HCLOUD_TOKEN: "another-hcloud-token" });
+    expect(asked).toEqual(["GET /v1/pricing", "POST /v1/servers"]);
+    expect(machineIn(made)).toMatchObject({ price_eur_per_hour: 0.011424 });
+  });
+
+  it("takes the price of the provider's answer all the same, and asks for the others with the catalogue", async () => {
+    await createMayfly(LIMITED).send("GET", "/v1/server_types");
+    const mayfly = createMayfly(LIMITED);
+    mayfly.simulator.setPrices(150);
+    expect(machineIn(await mayfly.send("PUT", "/v1/machines/box", BODY))).toMatchObject({
+      price_eur_per_hour: 0.01666,
+    });
+    mayfly.advance(11 * MINUTE);
+    await mayfly.send("GET", "/v1/server_types");
+    expect(machineIn(await mayfly.send("PUT", "/v1/machines/new", BODY))).toMatchObject({
+      price_eur_per_hour: 0.017136,
+    });
   });
 });
 
@@ -260,6 +316,44 @@ describe("between the look of a create and its insert", () => {
       await cut((mayfly, { secret }) => mayfly.send("DELETE", "/v1/machines/box?tombstone=1h", undefined, secret)),
     ).toBe(409);
   });
+});
+
+it("a create that took a while to write its row says once more what is tried, and holds the row from then on", async () => {
+  const mayfly = createMayfly();
+  await mayfly.send("PUT", "/v1/machines/first", BODY);
+  const put = async () => expect((await mayfly.send("PUT", "/v1/machines/box", BODY)).status).toBe(201);
+  const trips = await tripsOf(
+    mayfly,
+    put,
+    once(/^INSERT INTO machines/, async () => mayfly.advance(1000)),
+  );
+  expect(trips.map(([first]) => first?.slice(0, 20))).toEqual([
+    "SELECT value FROM se",
+    "INSERT INTO machines",
+    "UPDATE machines SET ",
+    "INSERT INTO events (",
+  ]);
+});
+
+it("a firewall that is deleted between the look of a create and its insert is on no machine, and none is made", async () => {
+  const mayfly = createMayfly();
+  const ann = await mayfly.tokenOf("ann");
+  await mayfly.send("PUT", "/v1/machines/first", BODY, ann);
+  await mayfly.send("POST", "/v1/firewalls", { name: "web", deny_all: true }, ann);
+  let answer: Answer | undefined;
+  await tripsOf(
+    mayfly,
+    async () => {
+      answer = await mayfly.send("PUT", "/v1/machines/box", { ...BODY, firewalls: ["web"] }, ann);
+    },
+    once(/^INSERT INTO machines/, async () => {
+      mayfly.configure({ DB: env.DB });
+      await mayfly.send("DELETE", "/v1/firewalls/web", undefined, ann);
+    }),
+  );
+  expect(answer).toMatchObject({ status: 409, body: { code: "releasing" } });
+  expect(servers(mayfly)).toHaveLength(1);
+  expect((await env.DB.prepare("SELECT * FROM resource_uses").all()).results).toEqual([]);
 });
 
 it("while a call is creating, its repeat is told of the machine to come, in one trip and without the provider", async () => {

@@ -19,6 +19,7 @@ const END = NOW + HOUR;
 const LATER = END + HOUR;
 const TRY = { uid: "active", expiresAt: END, error: "e", nextTryAt: NOW, failed: true };
 const SERVER_TYPE = { name: "cx23", arch: "amd64", cores: 2, memoryGb: 4, regions: [] };
+const CATALOGUE = { serverTypes: [SERVER_TYPE], fetchedAt: NOW, currency: "EUR", credential: "c" };
 const ALL = { owner: null, labels: [] };
 const NEW = machineRowOf({ uid: "new" });
 const ORPHAN = { ...machineRowOf({ uid: "orphan" }), machine: machineOf({ providerId: "9" }) };
@@ -86,6 +87,7 @@ type Calls = { readonly [Group in Exclude<keyof Store, "lock">]: { readonly [Nam
 const CALLS: Calls = {
   machines: {
     insert: writes(({ machines }) => machines.insert(NEW, NOW)),
+    insertUsing: writes(({ machines }) => machines.insertUsing(NEW, NOW, { uses: ["active"] })),
     byUid: reads(({ machines }) => machines.byUid("active")),
     byName: reads(({ machines }) => machines.byName("tok.ci", "active")),
     toShow: reads(({ machines }) => machines.toShow("tok.ci", { by: "uid", uid: "active" })),
@@ -404,7 +406,7 @@ const CALLS: Calls = {
   },
   catalogues: {
     read: reads(({ catalogues }) => catalogues.read("hetzner")),
-    write: writes(({ catalogues }) => catalogues.write("hetzner", { serverTypes: [SERVER_TYPE], fetchedAt: NOW })),
+    write: writes(({ catalogues }) => catalogues.write("hetzner", CATALOGUE)),
   },
   room: { bytes: reads(({ room }) => room.bytes()) },
 };

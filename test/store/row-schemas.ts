@@ -238,6 +238,8 @@ export const CATALOGUE: Columns = {
     fitting: written(fc.oneof({ arbitrary: fc.array(serverTypes, { maxLength: 3 }), weight: 3 }, brokenTypes)),
   },
   fetched_at: int,
+  currency: textOrNull,
+  credential: textOrNull,
 };
 
 const camelCase = (column: string): string =>

@@ -29,7 +29,7 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Cap
     inventoryPage: (selector, number, pages) => listServerPage(call, read, selector, { ...pages, number }),
 
     async serverTypes(pages) {
-      if (account.currency === undefined) await askPricing(call, account);
+      if (account.ipv4Prices === undefined) await askPricing(call, account);
       return listServerTypes(call, payer, pages);
     },
 
@@ -48,6 +48,8 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Cap
       await call.order({ method: "PUT", path, body, absence: "not_found" });
     },
 
+    currency: () => account.currency ?? null,
+    recallCurrency: (known) => void (account.currency ??= known),
     otherCurrency: () => (account.currency === currency ? null : (account.currency ?? null)),
 
     hasHeadroom: () => hasReserve(account.rate, options.now()),

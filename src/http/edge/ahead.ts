@@ -13,10 +13,8 @@ export interface Reader {
 }
 
 /** What a call reads first; null where it will be refused, or tells nothing of it. `ref` is what its path names. */
-type Telling = (
-  c: Context<AppEnv>,
-  ref: string,
-) => ((reads: Reads, reader: Reader) => readonly Promise<unknown>[]) | null;
+type Telling = (c: Context<AppEnv>, ref: string) => Told | Promise<Told>;
+type Told = ((reads: Reads, reader: Reader) => readonly Promise<unknown>[]) | null;
 
 /**
  * Leaves word of what a call is about to read, for whoever finds out whose it is: both then come in one trip (docs/decisions/trips.md).
@@ -27,7 +25,7 @@ export const readAhead = (tell: Telling) =>
     const ref = c.req.param("ref") ?? "";
     c.set("ahead", async (seesAll) => {
       if (!(await isAllHere(c))) return null;
-      const asks = tell(c, ref);
+      const asks = await tell(c, ref);
       const named = seesAll ? c.req.query("owner") : undefined;
       return asks && asAsked(asks, named, seesAll);
     });
@@ -43,6 +41,6 @@ const isAllHere = (c: Context<AppEnv, string>): Promise<boolean> =>
 
 /** As `actor` and `listedOwner` have it: whoever sees all may name an owner, and then sees what that one does. */
 const asAsked =
-  (asks: NonNullable<ReturnType<Telling>>, named: string | undefined, seesAll: boolean): Asks<Reads> =>
+  (asks: NonNullable<Told>, named: string | undefined, seesAll: boolean): Asks<Reads> =>
   (reads, whose) =>
     asks(reads, { whose: named ?? whose, listed: named ?? (seesAll ? null : whose) });

@@ -1,8 +1,13 @@
 import type { Context } from "hono";
 import { checkName, parseRef, type Ref } from "../../machine/name.ts";
+import { namesOf } from "../../lifecycle/attachments.ts";
+import { checkOrder } from "../../lifecycle/order.ts";
 import { readAhead, type Reader } from "../edge/ahead.ts";
 import type { AppEnv, Reads } from "../edge/app-env.ts";
+import { decode, parseJson } from "../edge/body.ts";
+import { HttpProblem } from "../edge/problem.ts";
 import type { Api } from "../edge/route.ts";
+import { machineBody, orderOf } from "./body.ts";
 import { madeName } from "./create.ts";
 import { filterOf, listQuery } from "./read.ts";
 
@@ -42,16 +47,34 @@ function list(c: Context<AppEnv>) {
   return (reads: Reads, { listed }: Reader) => [reads.machines.list(filterOf(data, listed, 0))];
 }
 
-function create(c: Context<AppEnv>, text: string) {
+async function create(c: Context<AppEnv>, text: string) {
   const name = checkName(text);
   if (!name.ok) return null;
   const { provider, now } = c.get("scope");
+  const used = await namedIn(c);
   return (reads: Reads, { whose }: Reader) => [
     reads.settings.installation(),
     reads.lock.read(),
     reads.machines.byName(whose, name.value),
     reads.tombstones.until(whose, name.value, now()),
+    reads.resources.named(whose, used),
     reads.catalogues.read(provider),
     reads.cooldowns.current(now()),
   ];
+}
+
+/** What a body, or its profile, names that the machine is to use. Of one that is refused nothing: why, its reader tells. */
+async function namedIn(c: Context<AppEnv>): Promise<readonly string[]> {
+  const bytes = await c.req.arrayBuffer();
+  const read = (): readonly string[] => {
+    const { data } = machineBody.safeParse(parseJson(decode(bytes)));
+    const checked = data && checkOrder(orderOf(data), c.get("scope").rules);
+    return checked?.ok === true ? namesOf(checked.value.attachments) : [];
+  };
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof HttpProblem) return [];
+    throw error;
+  }
 }
