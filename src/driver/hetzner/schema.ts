@@ -24,7 +24,7 @@ const server = z.transform((item, context): Server => {
 export const serverAnswer = z.object({ server });
 
 /** One page of `GET /servers`. Items are read one by one, so that one of them cannot hide the others. */
-export const serverPage = z.object({ servers: z.array(z.unknown()), meta });
+export const serverPage = z.object({ servers: z.custom<readonly unknown[]>((list) => Array.isArray(list)), meta });
 
 /** `GET /pricing`: the currency is the project owner's and need not be EUR (S68). */
 export const pricingAnswer = z.object({
