@@ -81,7 +81,14 @@ export function hostOf(
 } {
   const openDeployment = createDeployments(configuration);
   const keys: KeyCache = new Map();
+  /** Read once, because what an environment says does not change: other settings come with another one. */
+  const knownOf = new WeakMap<Env, Known>();
   const openKnown = (env: Env): Known => {
+    const known = knownOf.get(env) ?? readKnown(env);
+    knownOf.set(env, known);
+    return known;
+  };
+  const readKnown = (env: Env): Known => {
     const config = readConfig(env);
     const { byAccount } = openBrakes(env, runtime.log);
     const hookSecrets: Scope["hookSecrets"] = (hook) => readHookSecrets(env, hook);
@@ -99,10 +106,10 @@ export function hostOf(
     openBrakes: (env) => openBrakes(env, runtime.log),
     openHealth: (env) => ({
       reads: openInvocation(runtime, openProvider, env.DB).openStore({ readOnly: true }),
-      installations: () => {
+      settings: () => {
         const config = readConfig(env);
         openDeployment(env, config);
-        return config.installations;
+        return config;
       },
     }),
   };

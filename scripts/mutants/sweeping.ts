@@ -120,6 +120,15 @@ export const SWEEPING: readonly Mutant[] = [
     caughtBy: ["test/reaper/inventory-faults.test.ts"],
   },
   {
+    name: "rows at the edge",
+    broken: "a row whose id is lower than that of every machine is never looked for",
+    promise: "I8",
+    file: "src/reaper/inventory-page.ts",
+    find: 'pass.rest = page.number <= 1 ? "" : lowestOf(page.machines, pass.below);',
+    replace: "pass.rest = lowestOf(page.machines, pass.below);",
+    caughtBy: ["test/reaper/inventory-calls.test.ts"],
+  },
+  {
     name: "adopted without a look at the rows",
     broken: "an inventory pass takes every machine for one without a row",
     promise: "I5",

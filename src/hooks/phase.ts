@@ -20,7 +20,7 @@ export const hooksPhase = (open: (context: PhaseContext) => Carrying): ExtraPhas
   name: "hooks",
   run: async (context) => {
     const { store, pace, now, items } = context;
-    if ((await pace.stop(LOOK)) !== null) return null;
+    if (context.known.lacks("pending") || (await pace.stop(LOOK)) !== null) return null;
     const rows = await store.deliveries.due(now(), MOST);
     if (rows.length === 0) return null;
     const work = opened(context, open);

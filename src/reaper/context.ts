@@ -5,6 +5,7 @@ import type { SweepMemory } from "../store/lock.ts";
 import type { Store, StoreMode } from "../store/store.ts";
 import type { DeathAllowance } from "./allowance.ts";
 import type { Meter, Plan } from "./budget.ts";
+import type { KnownWork } from "./outlook.ts";
 import type { Pace } from "./pace.ts";
 import type { FailureReason, Item } from "./report.ts";
 
@@ -29,6 +30,8 @@ export interface PhaseContext extends Context {
   readonly pace: Pace;
   /** To be asked before each death that may come early. */
   readonly allowance: DeathAllowance;
+  /** What the sweep knows to be there, or not to be there. */
+  readonly known: KnownWork;
   /** What this sweep knows of those before it, and leaves to the next. */
   readonly memory: SweepMemory;
   /** What the phase has done so far: told even where it fails later. */

@@ -30,15 +30,17 @@ const PATIENCE = 2;
 /** Destroys the machines of rows whose end has come, as far as the budget goes. */
 export async function expire(context: PhaseContext): Promise<string | null> {
   let last: MachineRow | null = null;
+  let rows = context.known.due();
   const accepted: Accepted[] = [];
   for (;;) {
-    const rows: MachineRow[] = await context.store.work.due(context.now(), BATCH, last);
+    rows ??= await context.store.work.due(context.now(), BATCH, last);
     if (rows.length === 0) break;
     const { cases, failure } = await workOn(context, EXPIRE, rows);
     accepted.push(...acceptedIn(context, cases));
     if (failure !== null) return failure;
     if (rows.length < BATCH || cases.some(({ outcome }) => outcome === "remaining")) break;
     last = rows.at(-1) ?? null;
+    rows = null;
   }
   await proveGone(context, accepted);
   return context.pace.refusal;
@@ -50,13 +52,14 @@ export async function expire(context: PhaseContext): Promise<string | null> {
  * limit only deletions are followed, and some labels written.
  */
 export async function settle(context: PhaseContext): Promise<string | null> {
-  const { store, capabilities, memory, now } = context;
+  const { store, capabilities, memory, known, now } = context;
   if (capabilities.hasHeadroom?.() === false) {
     const { failure } = await settleRows(context, await store.work.unproven(now(), BATCH));
     if (failure === null) await settleLabels(context);
     return failure;
   }
-  const { isDone, failure } = await settleRows(context, await store.work.unsettled(now(), BATCH));
+  const rows = known.lacks("unsettled") ? [] : await store.work.unsettled(now(), BATCH);
+  const { isDone, failure } = await settleRows(context, rows);
   if (isDone) memory.settledAt = now();
   return failure;
 }

@@ -8,7 +8,8 @@ import { decide, type Verdict } from "../machine/decide.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import { isSame, ourSelector } from "../machine/ownership.ts";
 import { hasNews, present } from "../machine/sighting.ts";
-import type { InventoryPass, Progress } from "../store/lock.ts";
+import type { InventoryPass } from "../store/lock.ts";
+import type { RowPlace } from "../store/machine-inventory.ts";
 import type { OrphanMachine } from "../store/machine-orphans.ts";
 import { concernsAll, failureOf, needsSomebody, type PhaseContext } from "./context.ts";
 import { inPace } from "./in-pace.ts";
@@ -24,9 +25,9 @@ const LATE = { fetches: 4, statements: 8 };
 
 /**
  * One page of the inventory, from the last to the first: the provider is listed first and then the rows are read, so that whatever
- * is created meanwhile has its row by then.
+ * is created meanwhile has its row by then. Answers the uids of rows whose machines it shows; null where the pass is to stay there.
  */
-export async function readInventoryPage(context: PhaseContext, pass: InventoryPass): Promise<Progress> {
+export async function readInventoryPage(context: PhaseContext, pass: InventoryPass): Promise<readonly string[] | null> {
   let page: InventoryPage;
   try {
     page = await readPage(context, pass.page);
@@ -35,7 +36,9 @@ export async function readInventoryPage(context: PhaseContext, pass: InventoryPa
     if (concernsAll(error) || pass.page === null || countFailure(pass) === "retry") throw error;
     context.items.push({ ...namesOf(null), providerId: null, outcome: "error", ...failureOf(error) });
     pass.page -= 1;
-    return pass.page < 1 ? "done" : "more";
+    // What it would have shown is looked for with the next page's rows.
+    if (pass.page < 1) pass.rest = "";
+    return [];
   }
   pass.failures = 0;
   const edges = [page.machines[0], page.machines.at(-1)]
@@ -58,11 +61,23 @@ export async function readInventoryPage(context: PhaseContext, pass: InventoryPa
   const others = ours
     .filter((machine) => !held.some((one) => one.machine === machine))
     .map((machine) => ({ machine, row: rows.get(machine.providerId) ?? null }));
-  if (!(await settleOthers(context, others))) return "stop";
+  if (!(await settleOthers(context, others))) return null;
   pass.page = page.number - 1;
   pass.edges = edges;
-  return page.number <= 1 ? "done" : "more";
+  pass.rest = page.number <= 1 ? "" : lowestOf(page.machines, pass.below);
+  return held.map(({ row }) => row.uid);
 }
+
+/** The lowest id of a page, and of what was read before it. Null where there is none. */
+function lowestOf(machines: readonly Machine[], below: RowPlace | null): string | null {
+  const ids = machines.map(({ providerId }) => providerId);
+  if (below !== null) ids.push(below.providerId);
+  return ids.reduce<string | null>((lowest, id) => (lowest === null || isBefore(id, lowest) ? id : lowest), null);
+}
+
+/** Ids are numbers that may be too long to be counted with. */
+const isBefore = (one: string, other: string): boolean =>
+  one.length === other.length ? one < other : one.length < other.length;
 
 async function readPage(
   { driver, capabilities, rules, pace }: PhaseContext,

@@ -3,7 +3,7 @@ import { decide } from "../machine/decide.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import { isSecondLook } from "../machine/rules.ts";
 import { absent, machineIn, type Sighting } from "../machine/sighting.ts";
-import type { InventoryPass, Progress } from "../store/lock.ts";
+import type { InventoryPass } from "../store/lock.ts";
 import { concernsAll, failureOf, type PhaseContext } from "./context.ts";
 import { inPace } from "./in-pace.ts";
 import { BATCH, listByUid, lookById } from "./look.ts";
@@ -15,6 +15,8 @@ const SHARE = 0.2;
 const LOOK = { fetches: 1, statements: 0 };
 /** What is still written afterwards. */
 const RECORDS = { fetches: 0, statements: 5 };
+/** To list some by their uids and to write down what follows. */
+const COST = { fetches: 1, statements: 5 };
 
 /** More than these are not lost one by one: something is wrong with the inventory. */
 export const isTooMany = ({ absent: count, shown }: InventoryPass): boolean => count > Math.max(LEAST, SHARE * shown);
@@ -38,21 +40,34 @@ interface Found {
 }
 
 /**
- * Fifty rows that the provider has shown once. One that it does not list by uid is marked, and is lost when a later pass does not
- * find it either and the provider has nothing of its id (P42).
+ * Looks for the rows that a page should have shown and did not, fifty at a time. One that a list by uid does not show either is marked, and
+ * is lost when a later pass does not find it and the provider has nothing of its id (P42). `seen` are the uids of rows that the page has shown; where
+ * that is not known any more, all of its rows are looked for. False where the pass is to go on here with the next tick.
  */
-export async function lookForMissing(context: PhaseContext, pass: InventoryPass): Promise<Progress> {
-  const now = context.now();
-  const rows = await context.store.inventory.shownAfter(pass.after, BATCH, now);
-  if (rows.length === 0) return "done";
+export async function lookForMissing(
+  context: PhaseContext,
+  pass: InventoryPass,
+  seen: readonly string[],
+): Promise<boolean> {
+  const { rest: from, below } = pass;
+  if (from === null) return true;
+  const rows = await context.store.inventory.shownIn({ from, below }, seen, BATCH, context.now());
+  if (rows.length > 0) {
+    if ((await context.pace.stop(COST)) !== null) return false;
+    if (!(await lookForRows(context, pass, rows))) return false;
+  }
+  const last = rows.length < BATCH ? undefined : rows.at(-1);
+  pass.below = last?.providerId ? { providerId: last.providerId, uid: last.uid } : { providerId: from, uid: "" };
+  pass.rest = last === undefined ? null : from;
+  return true;
+}
+
+/** False where they could not be asked for and are to be asked for again. */
+async function lookForRows(context: PhaseContext, pass: InventoryPass, rows: readonly MachineRow[]): Promise<boolean> {
   const listed = await listByUid(context, rows);
-  const after = rows.at(-1)?.uid ?? pass.after;
-  const progress = rows.length < BATCH ? "done" : "more";
   if (listed.failure !== null) {
     context.items.push({ ...namesOf(null), providerId: null, outcome: "error", ...listed.failure });
-    if (countFailure(pass) === "retry") return "stop";
-    pass.after = after;
-    return progress;
+    return countFailure(pass) === "pass_over";
   }
   pass.failures = 0;
   const shown = new Set(listed.machines.map(({ providerId }) => providerId));
@@ -63,8 +78,8 @@ export async function lookForMissing(context: PhaseContext, pass: InventoryPass)
     if (row.providerId !== null && !shown.has(row.providerId))
       absences.push({ row, sighting: await firstLook(context, counted, row) });
   await write(context, await lookAgain(context, absences));
-  Object.assign(pass, counted, { after });
-  return progress;
+  Object.assign(pass, counted);
+  return true;
 }
 
 /** What it means that a list does not show a row, and counts it. */

@@ -8,6 +8,7 @@ import { endResources } from "./ended-resources.ts";
 import { keepHistory } from "./history.ts";
 import { isPassDue, reconcile } from "./inventory.ts";
 import { lookForOrphans } from "./orphans.ts";
+import { lookAhead, NOTHING_KNOWN } from "./outlook.ts";
 import { createPace, type Time } from "./pace.ts";
 import { reapBlind } from "./reap-blind.ts";
 import { reap } from "./reap.ts";
@@ -18,8 +19,8 @@ import type { PhaseReport, SweepOrder, SweepReport } from "./report.ts";
  * take, though the sweep has taken its time by then: that one list is slow must not keep what it shows alive.
  */
 const LEFT_BY = {
-  expire: { fetches: 8, statements: 23, ownMs: 45_000 },
-  reap: { fetches: 4, statements: 17, ownMs: 35_000 },
+  expire: { fetches: 8, statements: 22, ownMs: 45_000 },
+  reap: { fetches: 4, statements: 16, ownMs: 35_000 },
   settle: { fetches: 2, statements: 2, ownMs: 0 },
   reconcile: { fetches: 2, statements: 6, ownMs: 0 },
   orphans: { fetches: 0, statements: 0, ownMs: 0 },
@@ -41,7 +42,9 @@ const SLICE_FETCHES = 3;
 const CLOSING_STATEMENTS = 2;
 
 /** What all phases share; each has a pace of its own. */
-export type Opened = Omit<PhaseContext, "pace" | "allowance" | "items"> & { readonly holdLock: () => Promise<boolean> };
+export type Opened = Omit<PhaseContext, "pace" | "allowance" | "items" | "known"> & {
+  readonly holdLock: () => Promise<boolean>;
+};
 
 /** Runs the phases one after the other, each within its share. */
 export async function runPhases(
@@ -54,7 +57,8 @@ export async function runPhases(
   const ahead = aheadOfTime(context);
   if (ahead !== null) return reportOf(context, order, startedAt, untried(ahead));
   const limit = limitOf(context.plan, order);
-  const shared = { ...common, allowance: createAllowance(common.store, common.rules, now()) };
+  const known = await lookAhead(common.store, meter, now());
+  const shared = { ...common, known, allowance: createAllowance(common.store, common.rules, now()) };
   // Only when an inventory pass is due does settle leave it its calls.
   const forPass = isPassDue(common.memory, now()) ? SLICE_FETCHES : 0;
   const phase = (name: keyof typeof LEFT_BY): PhaseContext => {
@@ -98,7 +102,7 @@ export async function runExpire(
   const isLeft = () => wallNow() - startedAt < PASS_MS;
   const pace = createPace(meter, share, holdLock, { isLeft, isLeftToList: isLeft });
   const allowance = createAllowance(common.store, common.rules, now());
-  const expired = await isolated("expire", { ...common, allowance, pace, items: [] }, expire);
+  const expired = await isolated("expire", { ...common, known: NOTHING_KNOWN, allowance, pace, items: [] }, expire);
   return reportOf(context, order, startedAt, [expired]);
 }
 

@@ -1,31 +1,20 @@
-import * as z from "zod";
 import { toMicroEur } from "../machine/money.ts";
 import type { RegionOffer, ServerType } from "../machine/server-type.ts";
-import { jsonText, parseFirst } from "./rows.ts";
+import {
+  intOf,
+  intOrNull,
+  jsonOf,
+  listOf,
+  numberOf,
+  textOf,
+  textOrNull,
+  truthOf,
+  type Reader,
+  type Row,
+} from "./columns.ts";
+import { parseFirst } from "./rows.ts";
 import { insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
-
-/** What was written before it had these has none. */
-const price = z.number().nullable().default(null);
-
-const serverType: z.ZodType<ServerType> = z.object({
-  name: z.string(),
-  arch: z.string(),
-  cores: z.number(),
-  memoryGb: z.number(),
-  regions: z.array(
-    z.object({
-      region: z.string(),
-      available: z.boolean(),
-      unavailableAfter: z.int().nullable(),
-      deprecated: z.boolean(),
-      priceEurPerHour: price,
-      priceEurPerMonth: price,
-      ipv4EurPerHour: price,
-      ipv4EurPerMonth: price,
-    }),
-  ),
-});
 
 /** What a provider offered at that time, unix milliseconds. */
 export interface Catalogue {
@@ -36,10 +25,33 @@ export interface Catalogue {
   readonly credential: string | null;
 }
 
-const text = z.string().nullable();
-const catalogueRow: z.ZodType<Catalogue> = z
-  .object({ server_types: jsonText(z.array(serverType)), fetched_at: z.int(), currency: text, credential: text })
-  .transform(({ server_types: serverTypes, fetched_at: fetchedAt, ...row }) => ({ serverTypes, fetchedAt, ...row }));
+/** A row of `catalogues`: the types of all regions are much to read, and each create reads them. */
+export const catalogueRow: Reader<Catalogue> = (row) => ({
+  serverTypes: listOf(jsonOf(row, "server_types"), serverType),
+  fetchedAt: intOf(row, "fetched_at"),
+  currency: textOrNull(row, "currency"),
+  credential: textOrNull(row, "credential"),
+});
+const serverType: Reader<ServerType> = (type) => ({
+  name: textOf(type, "name"),
+  arch: textOf(type, "arch"),
+  cores: numberOf(type, "cores"),
+  memoryGb: numberOf(type, "memoryGb"),
+  regions: listOf(type["regions"], regionOffer),
+});
+const regionOffer: Reader<RegionOffer> = (region) => ({
+  region: textOf(region, "region"),
+  available: truthOf(region, "available"),
+  unavailableAfter: intOrNull(region, "unavailableAfter"),
+  deprecated: truthOf(region, "deprecated"),
+  priceEurPerHour: euroOf(region, "priceEurPerHour"),
+  priceEurPerMonth: euroOf(region, "priceEurPerMonth"),
+  ipv4EurPerHour: euroOf(region, "ipv4EurPerHour"),
+  ipv4EurPerMonth: euroOf(region, "ipv4EurPerMonth"),
+});
+/** What was written before it had these has none. */
+const euroOf = (region: Row, key: string): number | null =>
+  (region[key] ?? null) === null ? null : numberOf(region, key);
 
 /** The `catalogues` table: what each provider offers, as it last said. */
 export function createCatalogueStore(db: Db) {

@@ -1,12 +1,14 @@
-import * as z from "zod";
 import type { Candidate } from "../machine/spec.ts";
+import { intOf, textOf, type Reader } from "./columns.ts";
 import { parseRows } from "./rows.ts";
 import { insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
-const pair: z.ZodType<Candidate & { readonly until: number }> = z
-  .object({ server_type: z.string(), region: z.string(), until: z.int() })
-  .transform((row) => ({ serverType: row.server_type, region: row.region, until: row.until }));
+const pair: Reader<Candidate & { readonly until: number }> = (row) => ({
+  serverType: textOf(row, "server_type"),
+  region: textOf(row, "region"),
+  until: intOf(row, "until"),
+});
 
 /** The database leaves out what is over by the minute, so that one question stands for a while; the rest is left out here. */
 const MINUTE_MS = 60_000;

@@ -25,6 +25,9 @@ export function whilePending(uid: string): string {
   return `EXISTS (SELECT 1 FROM deliveries WHERE deliveries.uid = '${uid}' AND deliveries.state = 'pending')`;
 }
 
+/** Of what is still to be carried out and nobody works on; `?1` is now. */
+export const TO_CARRY_OUT = `state = 'pending' AND ${FREE}`;
+
 /** The tables `deliveries` and `hook_ranks`. A method that changes rows says what it is guarded by; a lost guard changes nothing. */
 export function createDeliveryStore(db: Db) {
   return {
@@ -37,7 +40,7 @@ export function createDeliveryStore(db: Db) {
     async due(now: number, limit: number): Promise<DeliveryRow[]> {
       const rows = await db.read(
         query(
-          `SELECT * FROM deliveries WHERE state = 'pending' AND ${FREE}
+          `SELECT * FROM deliveries WHERE ${TO_CARRY_OUT}
             ORDER BY row_number() OVER (PARTITION BY owner ORDER BY received_at, uid), received_at, uid LIMIT ?2`,
           now,
           limit,

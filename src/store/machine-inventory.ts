@@ -1,15 +1,32 @@
-import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
-import { LIVE_MACHINE } from "./conditions.ts";
+import { byNumber, LIVE_MACHINE } from "./conditions.ts";
 import { eventOfHold } from "./events.ts";
 import { createMachineOrphans } from "./machine-orphans.ts";
 import { machineRow } from "./machine-row.ts";
+import { intOf } from "./columns.ts";
 import { parseFirst, parseRows } from "./rows.ts";
 import { change, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
 /** Rows that the provider has shown once, and that are not at their end: what is due is asked for by expire. */
-const SHOWN = `${LIVE_MACHINE} AND provider_id IS NOT NULL AND delete_accepted_at IS NULL AND expires_at > ?1`;
+const SHOWN = `${LIVE_MACHINE} AND provider_id IS NOT NULL AND delete_accepted_at IS NULL AND +expires_at > ?1`;
+const ORDER = byNumber("provider_id");
+/** `?3`; null is behind every number. */
+const BELOW = `coalesce(${byNumber("?3")}, '~')`;
+
+/** Rows by the provider's ids for them, in the order of numbers. */
+export interface RowRange {
+  /** The first; empty = from the first of all. */
+  readonly from: string;
+  /** In front of which it ends; null = it has no end. */
+  readonly below: RowPlace | null;
+}
+
+/** Where a row stands in that order. An empty uid: in front of all rows of that id. */
+export interface RowPlace {
+  readonly providerId: string;
+  readonly uid: string;
+}
 
 /** What a reconcile of `machines` with the provider's inventory reads and writes. */
 export function createMachineInventory(db: Db) {
@@ -34,14 +51,22 @@ export function createMachineInventory(db: Db) {
   return {
     ...createMachineOrphans(db),
 
-    /** Rows that the provider has shown once and that live on, by its ids for them, from behind the row `after` on; empty = from the first. */
-    async shownAfter(after: string, limit: number, now: number): Promise<MachineRow[]> {
+    /** Rows of a range that the provider has shown once and that live on, without these; the last ones first. */
+    async shownIn(
+      { from, below }: RowRange,
+      without: readonly string[],
+      limit: number,
+      now: number,
+    ): Promise<MachineRow[]> {
       const statement = query(
-        `SELECT * FROM machines WHERE ${SHOWN}
-           AND (provider_id, uid) > (coalesce((SELECT provider_id FROM machines WHERE uid = ?2), ''), ?2)
-         ORDER BY provider_id, uid LIMIT ?3`,
+        `SELECT * FROM machines WHERE ${SHOWN} AND ${ORDER} >= ${byNumber("?2")} AND ${ORDER} <= ${BELOW}
+           AND (${ORDER} < ${BELOW} OR uid < ?4) AND uid NOT IN (SELECT value FROM json_each(?5))
+         ORDER BY ${ORDER} DESC, uid DESC LIMIT ?6`,
         now,
-        after,
+        from,
+        below?.providerId ?? null,
+        below?.uid ?? "",
+        JSON.stringify(without),
         limit,
       );
       return parseRows(machineRow, await db.read(statement));
@@ -50,13 +75,13 @@ export function createMachineInventory(db: Db) {
     /** How many such rows there are. */
     async countShown(now: number): Promise<number> {
       const rows = await db.read(query(`SELECT count(*) AS shown FROM machines WHERE ${SHOWN}`, now));
-      return parseFirst(z.object({ shown: z.int() }), rows)?.shown ?? 0;
+      return parseFirst((row) => intOf(row, "shown"), rows) ?? 0;
     },
 
     /** How many machines may exist. */
     async countLive(): Promise<number> {
       const rows = await db.read(query(`SELECT count(*) AS live FROM machines WHERE ${LIVE_MACHINE}`));
-      return parseFirst(z.object({ live: z.int() }), rows)?.live ?? 0;
+      return parseFirst((row) => intOf(row, "live"), rows) ?? 0;
     },
 
     /** Dates the first look that did not see these. Guarded by being live; a date that is there stays. */

@@ -1,10 +1,10 @@
-import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
 import { FREE, LABEL_BEHIND, LIVE_MACHINE, UNSETTLED } from "./conditions.ts";
 import { machineRow } from "./machine-row.ts";
 import { createMachineTries } from "./machine-tries.ts";
+import { intOf } from "./columns.ts";
 import { parseFirst, parseRows } from "./rows.ts";
-import { change, query } from "./statements.ts";
+import { change, query, type Query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
 /** What a sweep has found out about a row that it leaves alone for now. */
@@ -28,29 +28,33 @@ export interface Try {
 const TURN = "CASE WHEN attempts > 0 THEN 2 WHEN provider_id IS NULL THEN 1 ELSE 0 END";
 const turnOf = ({ attempts, providerId }: MachineRow): number => (attempts > 0 ? 2 : providerId === null ? 1 : 0);
 
+/**
+ * Live rows whose end has come and whose deletion the provider has not accepted, from behind `after` on: oldest end first; behind
+ * them those that no machine is known of, and last those that failed before. Those that are being tried or back off wait.
+ */
+export const dueMachines = (now: number, limit: number, after: MachineRow | null): Query =>
+  query(
+    `SELECT * FROM machines WHERE ${LIVE_MACHINE} AND expires_at <= ?1 AND delete_accepted_at IS NULL AND ${FREE}
+       AND (${TURN}, expires_at, uid) > (?3, ?4, ?5)
+     ORDER BY ${TURN}, expires_at, uid LIMIT ?2`,
+    now,
+    limit,
+    after === null ? 0 : turnOf(after),
+    after?.expiresAt ?? 0,
+    after?.uid ?? "",
+  );
+
+/** Of rows of a create or a destroy that is not known to its end, or whose label is behind; `?1` is now. */
+export const TO_SETTLE = `${UNSETTLED} AND ${FREE} AND (expires_at > ?1 OR delete_accepted_at IS NOT NULL)`;
+
 /** What of `machines` is to be worked on, and who does it when. */
 export function createMachineWork(db: Db) {
   return {
     ...createMachineTries(db),
 
-    /**
-     * Live rows whose end has come and whose deletion the provider has not accepted, from behind `after` on: oldest end first; behind
-     * them those that no machine is known of, and last those that failed before. Those that are being tried or back off wait.
-     */
+    /** The rows of {@link dueMachines}. */
     async due(now: number, limit: number, after: MachineRow | null): Promise<MachineRow[]> {
-      const rows = await db.read(
-        query(
-          `SELECT * FROM machines WHERE ${LIVE_MACHINE} AND expires_at <= ?1 AND delete_accepted_at IS NULL AND ${FREE}
-             AND (${TURN}, expires_at, uid) > (?3, ?4, ?5)
-           ORDER BY ${TURN}, expires_at, uid LIMIT ?2`,
-          now,
-          limit,
-          after === null ? 0 : turnOf(after),
-          after?.expiresAt ?? 0,
-          after?.uid ?? "",
-        ),
-      );
-      return parseRows(machineRow, rows);
+      return parseRows(machineRow, await db.read(dueMachines(now, limit, after)));
     },
 
     /** How many should have been gone by `endedBefore` and are not put off for longer than until `triedBefore`. */
@@ -63,18 +67,13 @@ export function createMachineWork(db: Db) {
           triedBefore,
         ),
       );
-      return parseFirst(z.object({ overdue: z.int() }), rows)?.overdue ?? 0;
+      return parseFirst((row) => intOf(row, "overdue"), rows) ?? 0;
     },
 
-    /** Rows of a create or a destroy that is not known to its end, or whose label is behind; those that nobody looked at for longest first. */
+    /** Rows that are to be settled; those that nobody looked at for longest first. */
     async unsettled(now: number, limit: number): Promise<MachineRow[]> {
       const rows = await db.read(
-        query(
-          `SELECT * FROM machines WHERE ${UNSETTLED} AND ${FREE} AND (expires_at > ?1 OR delete_accepted_at IS NOT NULL)
-           ORDER BY coalesce(looked_at, 0), uid LIMIT ?2`,
-          now,
-          limit,
-        ),
+        query(`SELECT * FROM machines WHERE ${TO_SETTLE} ORDER BY coalesce(looked_at, 0), uid LIMIT ?2`, now, limit),
       );
       return parseRows(machineRow, rows);
     },
@@ -97,7 +96,7 @@ export function createMachineWork(db: Db) {
       const rows = await db.read(
         query(`SELECT count(*) AS behind FROM machines WHERE ${LABEL_BEHIND} AND label_behind_since <= ?1`, before),
       );
-      return parseFirst(z.object({ behind: z.int() }), rows)?.behind ?? 0;
+      return parseFirst((row) => intOf(row, "behind"), rows) ?? 0;
     },
 
     /** These are not waited for to be seen with a firewall any more. */

@@ -1,9 +1,9 @@
-import * as z from "zod";
 import type { ResourceRow } from "../machine/resource.ts";
 import type { RowReason } from "../machine/reason.ts";
 import type { Param } from "./db.ts";
 import { FREE, LIVE_MACHINE, LIVE_RESOURCE, OF_ANY_KIND } from "./conditions.ts";
 import { DUE_COLUMNS, dueResource, resourceRow, specText, type DueResource } from "./resource-row.ts";
+import { intOf, type Reader } from "./columns.ts";
 import { parseRows } from "./rows.ts";
 import { change, query, type Change, type Query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -15,6 +15,8 @@ const unusedBy = (machine: string): string =>
 const IDLE = unusedBy(`machines.${LIVE_MACHINE}`);
 /** Nor did one when this tick began: `?1` is now. */
 const IDLE_BEFORE = unusedBy(`(machines.${LIVE_MACHINE} OR machines.destroyed_at >= ?1)`);
+/** Of live ones past their end that no machine uses, nor one that ended just now; `?1` is now. */
+export const TO_END = `${LIVE_RESOURCE} AND expires_at <= ?1 AND ${FREE} AND ${IDLE_BEFORE}`;
 /** Another row stands for the same key, and nobody has ended it or a machine still uses it. `?2` = the uids that are being ended. */
 const SHARED = `EXISTS (SELECT 1 FROM resources AS other WHERE other.kind = 'ssh_key' AND other.spec = resources.spec
   AND other.uid NOT IN (SELECT value FROM json_each(?2)) AND other.provider = resources.provider
@@ -54,7 +56,7 @@ export interface ClaimedResource {
 const isSameKey = (a: ResourceRow, b: ResourceRow): boolean =>
   a.spec.kind === "ssh_key" && a.provider === b.provider && specText(a.spec) === specText(b.spec);
 
-const claimed = z.object({ shared: z.int() });
+const hasSharers: Reader<boolean> = (row) => intOf(row, "shared") === 1;
 
 /** How rows of `resources` end. */
 export function createResourceEndings(db: Db) {
@@ -93,7 +95,7 @@ export function createResourceEndings(db: Db) {
      */
     async ended(now: number, limit: number): Promise<DueResource[]> {
       const statement = query(
-        `SELECT ${DUE_COLUMNS} FROM resources WHERE ${LIVE_RESOURCE} AND expires_at <= ?1 AND ${FREE} AND ${IDLE_BEFORE}
+        `SELECT ${DUE_COLUMNS} FROM resources WHERE ${TO_END}
          ORDER BY attempts > 0, ${IN_ORDER}, expires_at, uid LIMIT ?2`,
         now,
         limit,
@@ -123,10 +125,10 @@ export function createResourceEndings(db: Db) {
         [change({ head, where, tail: `RETURNING ${columns}` }, now, uids)],
         query(`SELECT ${columns} FROM resources WHERE ${where}`, now, uids),
       );
-      const shared = parseRows(claimed, won);
+      const shared = parseRows(hasSharers, won);
       const order = new Map(rows.map(({ uid }, index) => [uid, index]));
       const claims = parseRows(resourceRow, won)
-        .map((row, index) => ({ row, isShared: shared[index]?.shared === 1 }))
+        .map((row, index) => ({ row, isShared: shared[index] === true }))
         .sort((a, b) => (order.get(a.row.uid) ?? 0) - (order.get(b.row.uid) ?? 0));
       // Of several that stand for one key the last deletes it.
       return claims.map(({ row, isShared }, index) => ({

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { ENDED_FOR_ABSENCE, ENDED_MACHINE, LIVE_MACHINE, LIVE_RESOURCE } from "./conditions.ts";
+import { textOf, type Row } from "./columns.ts";
 import { parseRows } from "./rows.ts";
 import { change, query, type Change } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -33,6 +33,8 @@ export const usesOf = (machineUid: string, uids: readonly string[]): readonly Ch
     JSON.stringify(uids),
   ),
 ];
+
+const pair = (row: Row) => ({ resourceUid: textOf(row, "resource_uid"), machineUid: textOf(row, "machine_uid") });
 
 /** The `resource_uses` table: which machine uses which resource. */
 export function createResourceUses(db: Db) {
@@ -77,8 +79,7 @@ export function createResourceUses(db: Db) {
         query(`SELECT machine.value AS machine_uid ${bare}`, uid, list),
         change({ head: "DELETE FROM resource_uses", where, tail: "RETURNING machine_uid" }, uid, list),
       ]);
-      const uidsIn = (rows: readonly unknown[]) =>
-        parseRows(z.object({ machine_uid: z.string() }), rows).map((row) => row.machine_uid);
+      const uidsIn = (rows: readonly unknown[]) => parseRows((row) => textOf(row, "machine_uid"), rows);
       return { bare: uidsIn(last), released: uidsIn(released) };
     },
 
@@ -102,12 +103,9 @@ export function createResourceUses(db: Db) {
          WHERE resource_uid IN (SELECT value FROM json_each(?1)) AND machines.${LIVE_MACHINE} ORDER BY machine_uid`,
         JSON.stringify(uids),
       );
-      const pairs = parseRows(
-        z.object({ resource_uid: z.string(), machine_uid: z.string() }),
-        await db.read(statement),
-      );
+      const pairs = parseRows(pair, await db.read(statement));
       return new Map(
-        uids.map((uid) => [uid, pairs.filter((pair) => pair.resource_uid === uid).map((pair) => pair.machine_uid)]),
+        uids.map((uid) => [uid, pairs.filter((one) => one.resourceUid === uid).map((one) => one.machineUid)]),
       );
     },
   };

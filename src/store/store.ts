@@ -14,6 +14,7 @@ import { createMachineLeases } from "./machine-leases.ts";
 import { createMachineLimits } from "./machine-limits.ts";
 import { createMachineStore } from "./machines.ts";
 import { createMachineWork } from "./machine-work.ts";
+import { createOutlook } from "./outlook.ts";
 import { createReadAhead } from "./read-ahead.ts";
 import { createReapFailureStore } from "./reap-failures.ts";
 import { createResourceStore } from "./resources.ts";
@@ -57,6 +58,13 @@ export function openStore(
     ...repositoriesOf(guarded, openDb(sql, { onStatements, readOnly, ahead })),
     /** How what will be asked for is read before. */
     ahead: createReadAhead(guarded, (recorded) => repositoriesOf(recorded, recorded)),
+    room: {
+      /** How much the database holds, in bytes. */
+      bytes: (): Promise<number> => {
+        onStatements(1);
+        return sql.bytes();
+      },
+    },
   };
 }
 
@@ -71,6 +79,8 @@ function repositoriesOf(guarded: Db, unguarded: Db) {
     leases: createMachineLeases(guarded),
     /** What of them is to be worked on, and who does it when. */
     work: createMachineWork(guarded),
+    /** What a sweep begins with. */
+    outlook: createOutlook(guarded),
     /** What there may be of them at most. */
     limits: createMachineLimits(guarded),
     /** How they end. */

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import { intOf } from "./columns.ts";
 import { parseFirst } from "./rows.ts";
 import { change, insertInto, query } from "./statements.ts";
 import { ownedBy, type Whose } from "./whose.ts";
@@ -23,7 +23,7 @@ export function createTombstoneStore(db: Db) {
     async until(whose: Whose, name: string, now: number): Promise<number | null> {
       const owned = ownedBy(whose);
       const asked = query(`SELECT until FROM tombstones WHERE ${owned.text} AND name = ?`, ...owned.params, name);
-      const until = parseFirst(z.object({ until: z.int() }), await db.read(asked))?.until ?? 0;
+      const until = parseFirst((row) => intOf(row, "until"), await db.read(asked)) ?? 0;
       return until > now ? until : null;
     },
   };

@@ -23,7 +23,7 @@ describe("the sweep", () => {
     expect([asked(mayfly), await fetchedAt(mayfly)]).toEqual([0, null]);
     // The hourly look at all firewalls, networks and keys has a tick of its own.
     const idle = await mayfly.tick();
-    expect(idle).toMatchObject({ statements: 5 });
+    expect(idle).toMatchObject({ statements: 3 });
     await minutes(mayfly, 1);
     expect(asked(mayfly)).toBe(0);
     await minutes(mayfly, 1);

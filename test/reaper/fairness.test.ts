@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { between, leave } from "../behind.ts";
+import { behind, between, leave } from "../behind.ts";
 import { BODY, createMayfly, HOUR, MINUTE, minutes, NOW, OURS, SECOND, type Mayfly, servers } from "../mayfly.ts";
 
 const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString();
@@ -171,10 +171,11 @@ it("deletes come before proofs: of sixty that are due all die with the sixty-fou
   expect(report?.fetches).toBeLessThanOrEqual(64 + 5);
 });
 
-it("an inventory whose rows can never be looked up makes health red, though its pages can be read", async () => {
+it("an inventory whose missing rows can never be looked up makes health red, though its pages can be read", async () => {
   const mayfly = createMayfly();
   await mayfly.send("PUT", "/v1/machines/box", { ...BODY, ttl: "20h" });
   await minutes(mayfly, 2);
+  await behind(mayfly, "DELETE", `/servers/${servers(mayfly)[0]?.id}`);
   between(mayfly, async (request, real) =>
     request.url.includes("mayfly-uid")
       ? Response.json({ error: { code: "unavailable" } }, { status: 503 })

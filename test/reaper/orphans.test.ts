@@ -30,7 +30,7 @@ it("I4: what is due of firewalls is looked for when machines have died, and with
     get: (target, key: keyof D1Database) => {
       if (key !== "prepare") return target[key].bind(target);
       return (text: string) => {
-        if (text.startsWith("SELECT") && text.includes("FROM resources")) looks.push(servers(mayfly).length);
+        if (text.startsWith("SELECT uid") && text.includes("FROM resources")) looks.push(servers(mayfly).length);
         expect(text).not.toMatch(/^SELECT \*.* FROM resources/s);
         return target.prepare(text);
       };

@@ -201,7 +201,7 @@ const CALLS: Calls = {
   inventory: {
     reviveRows: writes(({ inventory }) => inventory.reviveRows([{ ...ORPHAN, labelUid: "lost" }], NOW)),
     adoptOrphans: writes(({ inventory }) => inventory.adoptOrphans([ORPHAN], NOW)),
-    shownAfter: reads(({ inventory }) => inventory.shownAfter("", 9, NOW)),
+    shownIn: reads(({ inventory }) => inventory.shownIn({ from: "", below: null }, [], 9, NOW)),
     countShown: reads(({ inventory }) => inventory.countShown(NOW)),
     countLive: reads(({ inventory }) => inventory.countLive()),
     markMissing: writes(({ inventory }) => inventory.markMissing(["active"], NOW)),
@@ -210,6 +210,7 @@ const CALLS: Calls = {
     adoptCredential: writes(({ inventory }) => inventory.adoptCredential(["fingerprint"], "other")),
     adoptCredentialForAll: writes(({ inventory }) => inventory.adoptCredentialForAll("other", NOW)),
   },
+  outlook: { read: reads(({ outlook }) => outlook.read(NOW, 9)) },
   ledger: {
     toBook: reads(({ ledger }) => ledger.toBook(9)),
     ofMonth: reads(({ ledger }) =>
@@ -407,6 +408,7 @@ const CALLS: Calls = {
     read: reads(({ catalogues }) => catalogues.read("hetzner")),
     write: writes(({ catalogues }) => catalogues.write("hetzner", CATALOGUE)),
   },
+  room: { bytes: reads(({ room }) => room.bytes()) },
 };
 
 beforeEach(async () => {

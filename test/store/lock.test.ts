@@ -27,6 +27,13 @@ describe("the lock", () => {
     expect(await acquire(NOW)).toMatchObject({ lastReportAt: NOW, memory: { resourcesListedAt: NOW } });
   });
 
+  it("forgets a pass that an older version left off, and not what it left in doubt", async () => {
+    const doubts = { inventory_untrusted: true, other_credential: false };
+    const left = { pass: { startedAt: 1, side: "rows", after: "x" }, lastAt: 7, isFlawed: true, doubts };
+    await env.DB.prepare("UPDATE locks SET reconcile = ?").bind(JSON.stringify(left)).run();
+    expect((await lock.recall()).reconcile).toEqual({ pass: null, lastAt: 7, isFlawed: true, doubts });
+  });
+
   it("that was lost is neither renewed nor released by who had it", async () => {
     const old = await fenceOf(NOW);
     const current = await fenceOf(NOW + MINUTE);

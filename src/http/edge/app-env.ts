@@ -4,9 +4,9 @@ import type { Carrying } from "../../hooks/carry-out.ts";
 import type { Hook } from "../../hooks/hook.ts";
 import type { RequestContext } from "../../lifecycle/context.ts";
 import type { Brake } from "../../lifecycle/pace.ts";
-import type { Meter } from "../../reaper/budget.ts";
+import type { Meter, Plan } from "../../reaper/budget.ts";
 import type { SweepOrder, SweepReport } from "../../reaper/report.ts";
-import type { Repositories } from "../../store/store.ts";
+import type { Repositories, Store } from "../../store/store.ts";
 
 /** What HTTP needs of whatever runs it; the composition root hands it in. */
 export interface Host {
@@ -17,8 +17,11 @@ export interface Host {
   /** Opens what a request works with. Throws `Misconfigured` where a setting cannot be used. */
   readonly openRequest: (env: Env, requestId: string) => Scope;
   readonly openBrakes: (env: Env) => Brakes;
-  /** Opens what health looks at, whatever the settings are; only `installations` reads them, and throws `Misconfigured`. */
-  readonly openHealth: (env: Env) => { readonly reads: Reads; readonly installations: () => readonly string[] };
+  /** Opens what health looks at, whatever the settings are; only `settings` reads them, and throws `Misconfigured`. */
+  readonly openHealth: (env: Env) => {
+    readonly reads: Reads & Pick<Store, "room">;
+    readonly settings: () => { readonly installations: readonly string[]; readonly plan: Plan };
+  };
 }
 
 type Log = (event: { readonly event: "request" | "error"; readonly [field: string]: unknown }) => void;

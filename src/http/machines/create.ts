@@ -21,7 +21,9 @@ import { machineJson, toJson } from "./json.ts";
 const body = { content: { "application/json": { schema: machineBody } }, required: true };
 const query = ownerQuery.extend({ wait });
 const createdJson = z.object({
-  machine: machineJson.extend({ candidates: z.array(candidate).meta({ description: "empty for a repeat" }) }),
+  machine: machineJson
+    .extend({ candidates: z.array(candidate).meta({ description: "empty for a repeat" }) })
+    .meta({ id: "CreatedMachine" }),
   warning: z.string().optional().meta({ description: "the sweeps are silent; health tells more" }),
 });
 

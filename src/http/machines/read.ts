@@ -28,7 +28,7 @@ const ENDED_ONLY = "must be left out unless `status` is destroyed: it is about e
 export const listQuery = ownerQuery
   .extend({
     ...paging,
-    label_selector: labelSelector.default([]),
+    label_selector: labelSelector.optional(),
     status: statuses,
     since: since.optional(),
     reason: reason.optional(),
@@ -41,7 +41,7 @@ export const listQuery = ownerQuery
 
 /** The machines of `owner` that a list means at `now`, unix milliseconds. */
 export const filterOf = (
-  { page, per_page: perPage, label_selector: labels, status, ...ended }: z.output<typeof listQuery>,
+  { page, per_page: perPage, label_selector: labels = [], status, ...ended }: z.output<typeof listQuery>,
   owner: Whose | null,
   now: number,
 ): MachineFilter => ({

@@ -1,0 +1,62 @@
+// `npm run bench`: what mayfly costs and how fast it is, each figure beside its target. The last line is JSON. `-- --only PATTERN`
+// takes the figures whose names match, `-- --write` puts the table into docs/performance.md.
+import { parseArgs } from "node:util";
+import { buildBundle } from "./bundle.ts";
+import { counts } from "./bench/counts.ts";
+import { cpu } from "./bench/cpu.ts";
+import type { Bench, Figure, Group } from "./bench/figure.ts";
+import { intake } from "./bench/intake.ts";
+import { memory } from "./bench/memory.ts";
+import { jsonOf, tableOf } from "./bench/print.ts";
+import { startProvider } from "./bench/provider.ts";
+import { aDay, past, refusals } from "./bench/rows.ts";
+import { size, startUp } from "./bench/start-up.ts";
+import { againstScript, freeTick } from "./bench/sweeps.ts";
+import { throughput } from "./bench/throughput.ts";
+import { NAMES } from "./bench/targets.ts";
+
+const GROUPS: readonly Group[] = [
+  cpu,
+  freeTick,
+  againstScript,
+  counts,
+  aDay,
+  refusals,
+  past,
+  throughput,
+  size,
+  startUp,
+  intake,
+  memory,
+];
+
+const { values } = parseArgs({ options: { only: { type: "string" }, write: { type: "boolean" } } });
+const pattern = new RegExp(values.only ?? "");
+const beganAt = Date.now();
+const say = (text: string): void =>
+  console.error(`${((Date.now() - beganAt) / 1000).toFixed(0).padStart(4)} s  ${text}`);
+
+/** What a group gives; where it fails, the rest is measured all the same, and its figures are missed. */
+async function figuresOf(group: Group, bench: Bench): Promise<readonly Figure[]> {
+  try {
+    return await group.measure(bench);
+  } catch (error) {
+    console.error(error);
+    const note = `failed: ${error instanceof Error ? error.message : String(error)}`
+      .replaceAll(/\s+/g, " ")
+      .slice(0, 200);
+    return group.names.map((name) => ({ name, value: null, note }));
+  }
+}
+
+say("building what a deploy would upload");
+const provider = await startProvider();
+const bench: Bench = { mayfly: buildBundle().text, provider, wants: (name) => pattern.test(name), say };
+const figures: Figure[] = [];
+for (const group of GROUPS)
+  if (group.names.some((name) => bench.wants(name))) figures.push(...(await figuresOf(group, bench)));
+await provider.stop();
+const wanted = NAMES.flatMap((name) => figures.filter((figure) => figure.name === name && bench.wants(name)));
+say("done");
+console.log(tableOf(wanted));
+console.log(jsonOf(wanted));

@@ -1,0 +1,81 @@
+// CPU time of the second invocation of a kind in a fresh isolate: a Worker that is called now and then lives there, neither cold nor warm.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Bench, Figure, Group } from "./figure.ts";
+import { freePort } from "./inspector.ts";
+import { KINDS, type Kind } from "./kinds.ts";
+import { openProfiler, samplesOf, stepOf } from "./profile.ts";
+import { seedMachines } from "./seed.ts";
+import { settle } from "./settled.ts";
+import { spreadOf, spreadText } from "./statistics.ts";
+import { startWorld } from "./world.ts";
+
+const ISOLATES = 5;
+const MACHINES = 100;
+
+export const cpu: Group = {
+  names: KINDS.map(({ name }) => name),
+  async measure(bench) {
+    bench.say("cpu: how long a sample of the profiler is");
+    const step = await stepOf(bench);
+    const figures: Figure[] = [];
+    for (const kind of KINDS) if (bench.wants(kind.name)) figures.push(await figureOf(bench, kind, step));
+    return figures;
+  },
+};
+
+async function figureOf(bench: Bench, kind: Kind, step: number): Promise<Figure> {
+  bench.say(kind.name);
+  const stateDir = await mkdtemp(join(tmpdir(), "mayfly-bench-"));
+  try {
+    const token = await prepare(bench, kind, stateDir);
+    const samples: number[] = [];
+    for (let isolate = 0; isolate < ISOLATES; isolate++)
+      samples.push(await inFreshIsolate(bench, kind, { stateDir, token, isolate }));
+    const spread = spreadOf(samples.map((count) => count * step));
+    return { name: kind.name, value: spread.median, note: `${spreadText(spread, 1)} in ${ISOLATES} isolates` };
+  } catch (error) {
+    const note = `failed: ${error instanceof Error ? error.message : String(error)}`;
+    return { name: kind.name, value: null, note };
+  } finally {
+    await rm(stateDir, { recursive: true });
+  }
+}
+
+/** A database in which all is settled, and a token for it. */
+async function prepare(bench: Bench, { machines = MACHINES, settings = {} }: Kind, stateDir: string): Promise<string> {
+  await bench.provider.reset();
+  const world = await startWorld(bench, { stateDir, settings, withBrakes: true });
+  try {
+    const token = await world.mint();
+    await seedMachines(world, bench.provider, machines);
+    await settle(world, bench.provider);
+    return token;
+  } finally {
+    await world.stop();
+  }
+}
+
+/** Samples in which the second invocation was found working. */
+async function inFreshIsolate(
+  { mayfly, provider }: Bench,
+  kind: Kind,
+  { stateDir, token, isolate }: { stateDir: string; token: string; isolate: number },
+): Promise<number> {
+  const inspectorPort = await freePort();
+  const { settings = {} } = kind;
+  const world = await startWorld({ mayfly, provider }, { stateDir, settings, inspectorPort, withBrakes: true });
+  const inspector = await openProfiler(inspectorPort);
+  try {
+    const first = { world, provider, token, nth: isolate * 2, isFirst: true };
+    await kind.given?.(first);
+    await kind.act(first);
+    const second = { ...first, nth: isolate * 2 + 1, isFirst: false };
+    await kind.given?.(second);
+    return await samplesOf(inspector, () => kind.act(second));
+  } finally {
+    inspector.close();
+    await world.stop();
+  }
+}
