@@ -35,15 +35,17 @@ async function figureOf(bench: Bench, kind: Kind, step: number): Promise<Figure>
   try {
     const token = await prepare(bench, kind, stateDir);
     const samples: number[] = [];
+    let invocations = 0;
+    const next = () => invocations++;
     for (let isolate = 0; isolate < ISOLATES; isolate++)
-      samples.push(await again(bench, () => inFreshIsolate(bench, kind, { stateDir, token, isolate })));
+      samples.push(await again(bench, () => inFreshIsolate(bench, kind, { stateDir, token, next })));
     const spread = spreadOf(samples.map((count) => count * step));
     return { name: kind.name, value: spread.median, note: `${spreadText(spread, 1)} in ${ISOLATES} isolates` };
   } catch (error) {
     const note = `failed: ${error instanceof Error ? error.message : String(error)}`;
     return { name: kind.name, value: null, note };
   } finally {
-    await rm(stateDir, { recursive: true });
+    await rm(stateDir, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
@@ -76,17 +78,19 @@ async function prepare(bench: Bench, { machines = MACHINES, settings = {} }: Kin
 async function inFreshIsolate(
   { mayfly, provider }: Bench,
   kind: Kind,
-  { stateDir, token, isolate }: { stateDir: string; token: string; isolate: number },
+  { stateDir, token, next }: { stateDir: string; token: string; next: () => number },
 ): Promise<number> {
   const inspectorPort = await freePort();
   const { settings = {} } = kind;
   const world = await startWorld({ mayfly, provider }, { stateDir, settings, inspectorPort, withBrakes: true });
   const inspector = await openProfiler(inspectorPort);
   try {
-    const first = { world, provider, token, nth: isolate * 2, isFirst: true };
+    // One that hung may have held it.
+    await world.db.prepare("UPDATE locks SET held_until = 0").run();
+    const first = { world, provider, token, nth: next(), isFirst: true };
     await kind.given?.(first);
     await kind.act(first);
-    const second = { ...first, nth: isolate * 2 + 1, isFirst: false };
+    const second = { ...first, nth: next(), isFirst: false };
     await kind.given?.(second);
     return await samplesOf(inspector, () => kind.act(second));
   } finally {
