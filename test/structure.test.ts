@@ -149,8 +149,6 @@ describe("the shape of src/", () => {
     expect(http.filter(({ text }) => /(?<!no-)\bstore\b/.test(codeOf(text))).map(({ path }) => path)).toEqual([]);
     const calls = http.flatMap(({ text }) => [...text.matchAll(/\breads\.(\w+\.\w+)/g)].map(([, call]) => call ?? ""));
     expect([...new Set(calls)].toSorted((a, b) => a.localeCompare(b))).toEqual([
-      "catalogues.read",
-      "cooldowns.current",
       "deliveries.list",
       "events.list",
       "lock.read",
@@ -159,13 +157,11 @@ describe("the shape of src/", () => {
       "machines.list",
       "machines.toShow",
       "resources.list",
-      "resources.named",
       "resources.users",
       "room.bytes",
       "settings.installation",
       "sweeps.list",
       "tokens.list",
-      "tombstones.until",
     ]);
   });
 

@@ -5,20 +5,12 @@ import { LABEL, ourLabels } from "../machine/labels.ts";
 import type { Candidate, MachineRequest, MachineSpec } from "../machine/spec.ts";
 import type { Chosen, NewMachine } from "../store/machines.ts";
 import { attach, toConfirm, type AttachedIds } from "./attachments.ts";
-import { COOL_DOWN_MS, isSamePair, MOST_TRIED, triedCandidate, type Candidates } from "./candidates.ts";
+import { COOL_DOWN_MS, isSamePair, MOST_TRIED, noRoom, triedCandidate, type Candidates } from "./candidates.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { endMadeWith } from "./end-made-with.ts";
 import { tryWithRoom } from "./make-room.ts";
 import { heldByOurs, record, RELEASED, type Created } from "./record.ts";
-import {
-  onDriverError,
-  refusalOf,
-  refused,
-  underLimit,
-  type Outcome,
-  type Refusal,
-  type TriedCandidate,
-} from "./refusal.ts";
+import { onDriverError, refusalOf, refused, type Outcome, type Refusal, type TriedCandidate } from "./refusal.ts";
 import { reclaim, saysNothingMade, trying, type Claim } from "./trying.ts";
 
 /** What a machine is to be, and where it is tried. */
@@ -213,20 +205,6 @@ async function imageOf(
     return found;
   }
   throw invalidInput({ field: "image", rule: "must be a name or an id: this provider has no snapshots" });
-}
-
-function noRoom(tried: readonly TriedCandidate[], limit: ProviderLimit | undefined): Refusal {
-  const pairs = tried.map(
-    ({ serverType, region, reason }) => `${serverType} in ${region} (${reason ?? "not tried yet"})`,
-  );
-  return {
-    code: "capacity",
-    message: `The provider has no room: ${pairs.join("; ")}.`,
-    next: "Offer more server types or regions, or the same later.",
-    retryAfterSeconds: 30,
-    candidates: tried,
-    ...(limit ? underLimit(limit, "Offer more server types or regions, or the same later") : {}),
-  };
 }
 
 /** Whether it is certain that no machine came of this call, nor of one before it. */

@@ -1,12 +1,16 @@
 /** What is settled of a create before a row is written. */
 import type { Policy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
+import type { Attachment } from "../machine/attachment.ts";
 import { Misconfigured } from "../machine/misconfigured.ts";
 import type { MachineRow } from "../machine/machine.ts";
 import { checkName } from "../machine/name.ts";
 import { hourMicroEur, type Priced } from "../machine/money.ts";
 import type { ServerType } from "../machine/server-type.ts";
 import type { Limits } from "../store/machine-limits.ts";
+import type { Repositories } from "../store/store.ts";
+import type { Whose } from "../store/whose.ts";
+import { namesOf } from "./attachments.ts";
 import type { Wanted } from "./attempt.ts";
 import { candidatesOf, coolLast } from "./candidates.ts";
 import type { RequestContext } from "./context.ts";
@@ -18,6 +22,27 @@ import { priceOfCandidates } from "./price-of-candidates.ts";
 import { breaksRule, done, type Outcome } from "./refusal.ts";
 import { checkMade, checkSaid, longestOf, profilesOf } from "./rights.ts";
 import { specHash } from "./spec-hash.ts";
+
+/** What is known of a create before anything is read. */
+interface Told {
+  readonly name: string;
+  readonly attachments: readonly Attachment[];
+}
+
+/** All that a create reads before it writes, for whoever has it read ahead. */
+export const readsOfCreate = (
+  { provider, now }: Pick<RequestContext, "provider" | "now">,
+  reads: Pick<Repositories, "settings" | "machines" | "tombstones" | "resources" | "catalogues" | "cooldowns">,
+  whose: Whose,
+  { name, attachments }: Told,
+): readonly Promise<unknown>[] => [
+  reads.settings.installation(),
+  reads.machines.byName(whose, name),
+  reads.tombstones.until(whose, name, now()),
+  reads.resources.named(whose, namesOf(attachments)),
+  reads.catalogues.read(provider),
+  reads.cooldowns.current(now()),
+];
 
 /** What a create is to come to, as far as that is known before the first look at a row. */
 export interface Plan extends CheckedOrder, Pick<MachineRow, "name" | "credential" | "specSha256"> {

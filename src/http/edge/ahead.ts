@@ -32,7 +32,7 @@ export const readAhead = (tell: Telling) =>
     await next();
   });
 
-/** Whether all of a call has come, and no more of it than may. */
+/** Whether all of a call has come, and no more of it than may. If not, whoever needs its body is told why. */
 const isAllHere = (c: Context<AppEnv, string>): Promise<boolean> =>
   takeBody(c).then(
     () => true,

@@ -1,7 +1,8 @@
 import type { Context } from "hono";
 import { checkName, parseRef, type Ref } from "../../machine/name.ts";
-import { namesOf } from "../../lifecycle/attachments.ts";
 import { checkOrder } from "../../lifecycle/order.ts";
+import { readsOfCreate } from "../../lifecycle/plan.ts";
+import type { Attachment } from "../../machine/attachment.ts";
 import { readAhead, type Reader } from "../edge/ahead.ts";
 import type { AppEnv, Reads } from "../edge/app-env.ts";
 import { decode, parseJson } from "../edge/body.ts";
@@ -50,26 +51,17 @@ function list(c: Context<AppEnv>) {
 async function create(c: Context<AppEnv>, text: string) {
   const name = checkName(text);
   if (!name.ok) return null;
-  const { provider, now } = c.get("scope");
-  const used = await namedIn(c);
-  return (reads: Reads, { whose }: Reader) => [
-    reads.settings.installation(),
-    reads.lock.read(),
-    reads.machines.byName(whose, name.value),
-    reads.tombstones.until(whose, name.value, now()),
-    reads.resources.named(whose, used),
-    reads.catalogues.read(provider),
-    reads.cooldowns.current(now()),
-  ];
+  const told = { name: name.value, attachments: await attachmentsOf(c) };
+  return (reads: Reads, { whose }: Reader) => [...readsOfCreate(c.get("scope"), reads, whose, told), reads.lock.read()];
 }
 
-/** What a body, or its profile, names that the machine is to use. Of one that is refused nothing: why, its reader tells. */
-async function namedIn(c: Context<AppEnv>): Promise<readonly string[]> {
+/** What a body, or its profile, says that the machine is to use. Of one that is refused nothing: why, its reader tells. */
+async function attachmentsOf(c: Context<AppEnv>): Promise<readonly Attachment[]> {
   const bytes = await c.req.arrayBuffer();
-  const read = (): readonly string[] => {
+  const read = (): readonly Attachment[] => {
     const { data } = machineBody.safeParse(parseJson(decode(bytes)));
     const checked = data && checkOrder(orderOf(data), c.get("scope").rules);
-    return checked?.ok === true ? namesOf(checked.value.attachments) : [];
+    return checked?.ok === true ? checked.value.attachments : [];
   };
   try {
     return read();
