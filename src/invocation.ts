@@ -5,6 +5,7 @@ import { openBrakes } from "./brakes.ts";
 import { isLocal, readConfig, type Config, type SweepConfig } from "./config.ts";
 import { createDeployments, type Configuration, type Deployment } from "./deployment.ts";
 import { readHookSecrets } from "./hook-secrets.ts";
+import { oncePerEnvironment } from "./environment.ts";
 import { hooksPhase } from "./hooks/phase.ts";
 import type { Host, Scope } from "./http/edge/app-env.ts";
 import type { Context, RequestContext } from "./lifecycle/context.ts";
@@ -81,19 +82,12 @@ export function hostOf(
 } {
   const openDeployment = createDeployments(configuration);
   const keys: KeyCache = new Map();
-  /** Read once, because what an environment says does not change: other settings come with another one. */
-  const knownOf = new WeakMap<Env, Known>();
-  const openKnown = (env: Env): Known => {
-    const known = knownOf.get(env) ?? readKnown(env);
-    knownOf.set(env, known);
-    return known;
-  };
-  const readKnown = (env: Env): Known => {
+  const openKnown = oncePerEnvironment((env): Known => {
     const config = readConfig(env);
     const { byAccount } = openBrakes(env, runtime.log);
     const hookSecrets: Scope["hookSecrets"] = (hook) => readHookSecrets(env, hook);
     return { config, deployment: openDeployment(env, config), keys, byAccount, hookSecrets };
-  };
+  });
   return {
     now: runtime.now,
     newUid: runtime.newUid,
@@ -106,11 +100,7 @@ export function hostOf(
     openBrakes: (env) => openBrakes(env, runtime.log),
     openHealth: (env) => ({
       reads: openInvocation(runtime, openProvider, env.DB).openStore({ readOnly: true }),
-      settings: () => {
-        const config = readConfig(env);
-        openDeployment(env, config);
-        return config;
-      },
+      settings: () => openKnown(env).config,
     }),
   };
 }

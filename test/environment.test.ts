@@ -1,5 +1,7 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
+import { readSweepConfig } from "../src/config.ts";
+import { oncePerEnvironment } from "../src/environment.ts";
 import { createMayfly } from "./mayfly.ts";
 
 /** The token of another version of the same deployment. */
@@ -39,6 +41,23 @@ describe("what an environment says", () => {
     expect([await ask(bindings.ADMIN_TOKEN), await ask(OTHER_TOKEN)]).toEqual([200, 401]);
     expect([await askOther(bindings.ADMIN_TOKEN), await askOther(OTHER_TOKEN)]).toEqual([401, 200]);
     expect(await ask(bindings.ADMIN_TOKEN)).toBe(200);
+  });
+
+  it("is read once by sweeps too, which need less of it; another one, or one that could not be read, is read anew", () => {
+    const read: Env[] = [];
+    const installationOf = oncePerEnvironment((environment) => {
+      read.push(environment);
+      return readSweepConfig(environment).installations[0];
+    });
+    const { bindings } = createMayfly();
+    const other = { ...bindings, INSTALLATION: "another-installation" };
+    const broken = { ...bindings, MAX_AGE: "soon" };
+    for (let tick = 0; tick < 2; tick++) {
+      expect(installationOf(bindings)).toBe(bindings.INSTALLATION);
+      expect(installationOf(other)).toBe("another-installation");
+      expect(() => installationOf(broken)).toThrow("MAX_AGE");
+    }
+    expect(read).toEqual([bindings, other, broken, broken]);
   });
 
   it("is read again where it could not be used", async () => {

@@ -43,9 +43,9 @@ export const READING: readonly Mutant[] = [
     name: "settings for ever",
     broken: "a secret that was changed is taken as before, until the isolate ends",
     promise: "I10",
-    file: "src/invocation.ts",
-    find: "const known = knownOf.get(env) ?? readKnown(env);\n    knownOf.set(env, known);",
-    replace: "const known = knownOf.get(runtime) ?? readKnown(env);\n    knownOf.set(runtime, known);",
+    file: "src/environment.ts",
+    find: "known.get(env) ?? { said: read(env) };\n    known.set(env, kept);",
+    replace: "known.get(known) ?? { said: read(env) };\n    known.set(known, kept);",
     caughtBy: ["test/environment.test.ts"],
   },
 ];
