@@ -346,6 +346,21 @@ it("a create that took a while to write its row says once more what is tried, an
   ]);
 });
 
+it("a create with a large body looks up what that names by itself", async () => {
+  const mayfly = createMayfly();
+  await mayfly.send("POST", "/v1/firewalls", { name: "web", deny_all: true });
+  const body = { ...BODY, firewalls: ["web"], cloud_init: `#!/bin/sh\n${"#".repeat(32_000)}` };
+  const put = async () => expect((await mayfly.send("PUT", "/v1/machines/box", body)).status).toBe(201);
+  expect(await tripsOf(mayfly, put)).toHaveLength(3);
+  const larger = {
+    ...body,
+    labels: { a: "b".repeat(63), c: "d".repeat(63) },
+    cloud_init: `${body.cloud_init}${"#".repeat(700)}`,
+  };
+  const other = async () => expect((await mayfly.send("PUT", "/v1/machines/other", larger)).status).toBe(201);
+  expect(await tripsOf(mayfly, other)).toHaveLength(4);
+});
+
 it("a firewall that is deleted between the look of a create and its insert is on no machine, and none is made", async () => {
   const mayfly = createMayfly();
   const ann = await mayfly.tokenOf("ann");
