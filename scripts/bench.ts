@@ -7,6 +7,7 @@ import { cpu } from "./bench/cpu.ts";
 import type { Bench, Figure, Group } from "./bench/figure.ts";
 import { intake } from "./bench/intake.ts";
 import { memory } from "./bench/memory.ts";
+import { writePage } from "./bench/page.ts";
 import { jsonOf, tableOf } from "./bench/print.ts";
 import { startProvider } from "./bench/provider.ts";
 import { aDay, past, refusals } from "./bench/rows.ts";
@@ -14,6 +15,7 @@ import { size, startUp } from "./bench/start-up.ts";
 import { againstScript, freeTick } from "./bench/sweeps.ts";
 import { throughput } from "./bench/throughput.ts";
 import { NAMES } from "./bench/targets.ts";
+import { within } from "./bench/workerd.ts";
 
 const GROUPS: readonly Group[] = [
   cpu,
@@ -31,7 +33,9 @@ const GROUPS: readonly Group[] = [
 ];
 
 const { values } = parseArgs({ options: { only: { type: "string" }, write: { type: "boolean" } } });
+if (values.write && values.only !== undefined) throw new Error("--write needs all figures: leave --only out");
 const pattern = new RegExp(values.only ?? "");
+const PATIENCE_MS = 8 * 60_000;
 const beganAt = Date.now();
 const say = (text: string): void =>
   console.error(`${((Date.now() - beganAt) / 1000).toFixed(0).padStart(4)} s  ${text}`);
@@ -39,7 +43,7 @@ const say = (text: string): void =>
 /** What a group gives; where it fails, the rest is measured all the same, and its figures are missed. */
 async function figuresOf(group: Group, bench: Bench): Promise<readonly Figure[]> {
   try {
-    return await group.measure(bench);
+    return await within(PATIENCE_MS, () => group.measure(bench));
   } catch (error) {
     console.error(error);
     const note = `failed: ${error instanceof Error ? error.message : String(error)}`
@@ -56,7 +60,13 @@ const figures: Figure[] = [];
 for (const group of GROUPS)
   if (group.names.some((name) => bench.wants(name))) figures.push(...(await figuresOf(group, bench)));
 await provider.stop();
-const wanted = NAMES.flatMap((name) => figures.filter((figure) => figure.name === name && bench.wants(name)));
+const wanted = NAMES.filter((name) => bench.wants(name)).map(
+  (name) => figures.find((figure) => figure.name === name) ?? { name, value: null, note: "nothing measures it" },
+);
 say("done");
-console.log(tableOf(wanted));
+const table = tableOf(wanted);
+if (values.write) writePage(table, new Date());
+console.log(table);
 console.log(jsonOf(wanted));
+// Whatever had to be given up may wait for ever.
+process.exit(0);

@@ -80,10 +80,10 @@ export const KINDS: readonly Kind[] = [
     name: "cpu: inventory slice of 1,000",
     machines: 1000,
     // The first begins a pass, or goes on with one; the second only goes on.
-    act: ({ world, provider, nth, isFirst }) =>
-      asking(provider, 2, () =>
-        world.tick(Date.now() + (nth + (isFirst ? 1 : 0)) * 16 * MINUTE + (isFirst ? 0 : MINUTE)),
-      ),
+    act: ({ world, provider, nth, isFirst }) => {
+      const at = Date.now() + (isFirst ? (nth + 1) * 16 * MINUTE : nth * 16 * MINUTE + MINUTE);
+      return asking(provider, 2, () => world.tick(at));
+    },
   },
   {
     name: "cpu: webhook intake",

@@ -14,7 +14,7 @@ export function tableOf(figures: readonly Figure[]): string {
     TARGETS[name].unit,
     targetText(name),
     isMet(name, value) ? "yes" : "**no**",
-    note,
+    note.replaceAll("|", "/"),
   ]);
   const head = ["Figure", "Value", "Unit", "Target", "Met", "Beside it"];
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");

@@ -1,6 +1,6 @@
 // CPU time inside an isolate, from V8's sampling profiler. It looks at the isolate in even steps; what it finds working is counted.
 import * as z from "zod";
-import { workerdMs } from "./cpu-time.ts";
+import { workerdMs } from "./workerd.ts";
 import type { Bench } from "./figure.ts";
 import { freePort, inspect, type Inspector } from "./inspector.ts";
 import { spreadOf, spreadText } from "./statistics.ts";

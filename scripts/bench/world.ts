@@ -1,6 +1,6 @@
 // A Worker with a database of its own, over the provider that all share: what a measurement is taken of.
-import { startStack, type Module, type Stack } from "../stack.ts";
 import * as z from "zod";
+import { startStack, type Module, type Stack } from "../stack.ts";
 import type { Bench } from "./figure.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-the-benchmark-0123456789";
@@ -9,6 +9,7 @@ export const INSTALLATION = "local";
 /** The owner whose machines are counted and timed: a caller with a minted token. */
 export const OWNER = "tok.alice";
 
+const report = z.looseObject({ outcome: z.string() });
 const minted = z.object({ token: z.object({ secret: z.string() }) });
 
 export interface WorldOptions {
@@ -29,6 +30,8 @@ export interface Answer {
 export interface World extends Stack {
   /** A call whose status must be as expected, else it throws: what failed is not measured. */
   call(method: string, path: string, expected: number, body?: unknown, token?: string | null): Promise<Answer>;
+  /** As of any stack; one that was skipped or failed throws. */
+  tick(at_ms: number): Promise<unknown>;
   /** A token of {@link OWNER}. */
   mint(): Promise<string>;
 }
@@ -69,6 +72,10 @@ export async function startWorld(
   return {
     ...stack,
     call,
+    tick: async (at_ms) => {
+      const { outcome } = report.parse(await stack.tick(at_ms));
+      if (outcome !== "ok") throw new Error(`a tick ended with: ${outcome}`);
+    },
     mint: async () => {
       const { text } = await call("POST", "/v1/tokens", 201, { owner: OWNER.replace("tok.", "") });
       return minted.parse(JSON.parse(text)).token.secret;

@@ -8,7 +8,7 @@ import { change, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
 /** A row of `machines`, as far as the ledger goes. */
-const unbookedRow: Reader<Unbooked> = (row) => ({
+export const unbookedRow: Reader<Unbooked> = (row) => ({
   uid: textOf(row, "uid"),
   account: textOf(row, "account"),
   owner: textOf(row, "owner"),

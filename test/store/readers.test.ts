@@ -15,9 +15,11 @@ import {
 } from "../../src/store/columns.ts";
 import { ODD_ROW, StoreError } from "../../src/store/db.ts";
 import { deliveryRow } from "../../src/store/delivery-row.ts";
+import { unbookedRow } from "../../src/store/ledger.ts";
 import { machineRow } from "../../src/store/machine-row.ts";
 import { dueResource, resourceRow } from "../../src/store/resource-row.ts";
 import { parseFirst, parseRows } from "../../src/store/rows.ts";
+import { tokenRow } from "../../src/store/tokens.ts";
 import * as rows from "./row-schemas.ts";
 
 /** What a reader makes of a row, or that it takes it for odd; any other error is one of this test. */
@@ -42,6 +44,8 @@ describe("a row that is read by hand", () => {
     ["due resources", rows.DUE_RESOURCE, dueResource],
     ["deliveries", rows.DELIVERY, deliveryRow],
     ["catalogues", rows.CATALOGUE, catalogueRow],
+    ["tokens", rows.TOKEN, tokenRow],
+    ["machines, as far as the ledger goes", rows.UNBOOKED, unbookedRow],
   ] as const)("is what its schema says, whatever its columns hold: %s", (_, columns, reader) => {
     const schema = rows.schemaOf(columns);
     const outcomes = new Set<string>();

@@ -154,6 +154,37 @@ export const DUE_RESOURCE: Columns = {
   idle_since: intOrNull,
 };
 
+export const TOKEN: Columns = {
+  id: text,
+  owner: text,
+  policy: text,
+  note: text,
+  created_at: int,
+  expires_at: int,
+  last_used_at: intOrNull,
+  revoked_at: intOrNull,
+};
+
+export const UNBOOKED: Columns = {
+  uid: text,
+  account: text,
+  owner: text,
+  server_type: text,
+  provider_id: textOrNull,
+  requested_at: int,
+  created_at: intOrNull,
+  expires_at: int,
+  destroyed_at: intOrNull,
+  booked_hours: int,
+  has_ipv4: flag,
+  price_micro_eur: intOrNull,
+  price_month_micro_eur: intOrNull,
+  ipv4_micro_eur: intOrNull,
+  ipv4_month_micro_eur: intOrNull,
+  dearest_micro_eur: intOrNull,
+  dearest_ipv4_micro_eur: intOrNull,
+};
+
 export const DELIVERY: Columns = {
   uid: text,
   hook: text,
