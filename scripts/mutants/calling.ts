@@ -457,6 +457,15 @@ export const CALLING: readonly Mutant[] = [
     caughtBy: ["test/http/trips.test.ts"],
   },
   {
+    name: "a look from before a call",
+    broken: "a call that has asked the provider goes on by what it read before",
+    promise: "I3",
+    file: "src/invocation.ts",
+    find: "    meter.fetches += 1;\n    ahead.forget();\n",
+    replace: "    meter.fetches += 1;\n",
+    caughtBy: ["test/http/trips.test.ts"],
+  },
+  {
     name: "one look for ever",
     broken: "a second look is answered with what the first one saw",
     promise: "I3",

@@ -2,6 +2,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { writeToken } from "../../src/auth/token-form.ts";
+import type { RequestContext } from "../../src/lifecycle/context.ts";
 import { githubClaims } from "../auth/issuer.ts";
 import { createCallers, POLICIES } from "../auth/callers.ts";
 import { between } from "../behind.ts";
@@ -230,25 +231,35 @@ describe("what was read ahead", () => {
     expect(servers(mayfly)).toHaveLength(2);
   });
 
-  it("answers once, and only until something is written", async () => {
-    const { store } = createMayfly();
-    const asks: Parameters<typeof store.ahead.ofOwner>[1] = ({ settings, lock }) => [
-      settings.installation(),
-      lock.read(),
-    ];
-    const set = (value: string) =>
-      env.DB.prepare("INSERT INTO settings VALUES ('installation', ?1) ON CONFLICT (key) DO UPDATE SET value = ?1")
-        .bind(value)
-        .run();
-    await set("one");
-    await store.ahead.ofOwner("tok.ann", asks);
-    await set("two");
+  const ASKS: Parameters<RequestContext["store"]["ahead"]["ofOwner"]>[1] = ({ settings, lock }) => [
+    settings.installation(),
+    lock.read(),
+  ];
+  const serve = (installation: string) =>
+    env.DB.prepare("INSERT INTO settings VALUES ('installation', ?1) ON CONFLICT (key) DO UPDATE SET value = ?1")
+      .bind(installation)
+      .run();
+
+  it("answers once", async () => {
+    const { store } = createMayfly().context();
+    await serve("one");
+    await store.ahead.ofOwner("tok.ann", ASKS);
+    await serve("two");
     expect(await store.settings.installation()).toBe("one");
     expect(await store.settings.installation()).toBe("two");
-    await store.ahead.ofOwner("tok.ann", asks);
-    await set("three");
-    await store.tombstones.set("tok.bob", "other", 1, 0);
-    expect(await store.settings.installation()).toBe("three");
+  });
+
+  it.each<[string, (context: RequestContext) => Promise<unknown>]>([
+    ["written", ({ store }) => store.tombstones.set("tok.bob", "other", 1, 0)],
+    ["asked of the provider", ({ driver }) => driver.list({ a: "b" })],
+    ["waited for", ({ sleep }) => sleep(1)],
+  ])("answers nothing any more once something was %s", async (_what, act) => {
+    const context = createMayfly().context();
+    await serve("one");
+    await context.store.ahead.ofOwner("tok.ann", ASKS);
+    await serve("two");
+    await act(context);
+    expect(await context.store.settings.installation()).toBe("two");
   });
 
   it("is no older than a body that came slowly", async () => {
@@ -333,6 +344,21 @@ it("a create that took a while to write its row says once more what is tried, an
     "UPDATE machines SET ",
     "INSERT INTO events (",
   ]);
+});
+
+it("a create with a large body looks up what that names by itself", async () => {
+  const mayfly = createMayfly();
+  await mayfly.send("POST", "/v1/firewalls", { name: "web", deny_all: true });
+  const body = { ...BODY, firewalls: ["web"], cloud_init: `#!/bin/sh\n${"#".repeat(32_000)}` };
+  const put = async () => expect((await mayfly.send("PUT", "/v1/machines/box", body)).status).toBe(201);
+  expect(await tripsOf(mayfly, put)).toHaveLength(3);
+  const larger = {
+    ...body,
+    labels: { a: "b".repeat(63), c: "d".repeat(63) },
+    cloud_init: `${body.cloud_init}${"#".repeat(700)}`,
+  };
+  const other = async () => expect((await mayfly.send("PUT", "/v1/machines/other", larger)).status).toBe(201);
+  expect(await tripsOf(mayfly, other)).toHaveLength(4);
 });
 
 it("a firewall that is deleted between the look of a create and its insert is on no machine, and none is made", async () => {

@@ -55,16 +55,23 @@ async function create(c: Context<AppEnv>, text: string) {
   return (reads: Reads, { whose }: Reader) => [...readsOfCreate(c.get("scope"), reads, whose, told), reads.lock.read()];
 }
 
+/** A body that is larger is not looked into for a caller whom nobody knows yet. */
+const MOST_BYTES = 32 * 1024;
+const NAMING = ["profile", "ssh_keys", "firewalls", "networks"];
+const mayName = (json: unknown): boolean =>
+  typeof json === "object" && json !== null && NAMING.some((field) => field in json);
+
 /** What a body, or its profile, says that the machine is to use. Of one that is refused nothing: why, its reader tells. */
 async function attachmentsOf(c: Context<AppEnv>): Promise<readonly Attachment[]> {
   const bytes = await c.req.arrayBuffer();
   const read = (): readonly Attachment[] => {
-    const { data } = machineBody.safeParse(parseJson(decode(bytes)));
+    const json = parseJson(decode(bytes));
+    const { data } = mayName(json) ? machineBody.safeParse(json) : {};
     const checked = data && checkOrder(orderOf(data), c.get("scope").rules);
     return checked?.ok === true ? checked.value.attachments : [];
   };
   try {
-    return read();
+    return bytes.byteLength > MOST_BYTES ? [] : read();
   } catch (error) {
     if (error instanceof HttpProblem) return [];
     throw error;
