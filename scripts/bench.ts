@@ -1,5 +1,6 @@
 // `npm run bench`: what mayfly costs and how fast it is, each figure beside its target. The last line is JSON. `-- --only PATTERN`
 // takes the figures whose names match, `-- --write` puts the table into docs/performance.md.
+import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { buildBundle } from "./bundle.ts";
 import { counts } from "./bench/counts.ts";
@@ -53,6 +54,10 @@ async function figuresOf(group: Group, bench: Bench): Promise<readonly Figure[]>
   }
 }
 
+// Of processors that others use, a profiler's samples get lost and blocks get short: such figures are no figures.
+const [load = 0] = loadavg();
+if (load > cpus().length / 2)
+  say(`this machine has other work to do (load ${load.toFixed(1)}): do not trust what is timed`);
 say("building what a deploy would upload");
 const provider = await startProvider();
 const bench: Bench = { mayfly: buildBundle().text, provider, wants: (name) => pattern.test(name), say };
@@ -65,7 +70,7 @@ const wanted = NAMES.filter((name) => bench.wants(name)).map(
 );
 say("done");
 const table = tableOf(wanted);
-if (values.write) writePage(table, new Date());
+if (values.write) writePage(table, new Date(), load);
 console.log(table);
 console.log(jsonOf(wanted));
 // Whatever had to be given up may wait for ever.

@@ -79,11 +79,11 @@ export const KINDS: readonly Kind[] = [
   {
     name: "cpu: inventory slice of 1,000",
     machines: 1000,
-    // The first begins a pass, or goes on with one; the second only goes on.
-    act: ({ world, provider, nth, isFirst }) => {
-      const at = Date.now() + (isFirst ? (nth + 1) * 16 * MINUTE : nth * 16 * MINUTE + MINUTE);
-      return asking(provider, 2, () => world.tick(at));
+    // The first begins a pass, the second goes on with it.
+    given: async ({ world, isFirst }) => {
+      if (isFirst) await world.db.prepare("UPDATE locks SET reconcile = '{}'").run();
     },
+    act: ({ world, provider, isFirst }) => asking(provider, 2, () => world.tick(Date.now() + (isFirst ? 0 : MINUTE))),
   },
   {
     name: "cpu: webhook intake",

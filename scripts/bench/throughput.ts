@@ -126,7 +126,7 @@ const rates = (spread: Spread): string => spreadText(spread, 0);
 /** What the bare Worker reaches with as many trips and calls as mayfly makes: no code could be faster without fewer of them. */
 async function floorOf(bench: Bench, one: Case, stage: Stage, side: Side): Promise<string> {
   const { trips, calls } = (await stage.costs())[one.usual];
-  const work = `${trips} trips${calls === 0 ? "" : ` and ${calls} calls`}`;
+  const work = `${plural(trips, "trip")}${calls === 0 ? "" : ` and ${plural(calls, "call")}`}`;
   bench.say(`${one.name}: the bare Worker with ${work}`);
   const [same, least] = await byTurns(stage, one, [
     [side, one.bare(side.world, trips, calls)],
@@ -135,6 +135,8 @@ async function floorOf(bench: Bench, one: Case, stage: Stage, side: Side): Promi
   const floor = spreadOf(same).median / spreadOf(least).median;
   return `bare, with mayfly's ${work}: ${floor.toFixed(2)}`;
 }
+
+const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
 
 /** Both sides by turns, after each has warmed up. */
 async function byTurns({ agent }: Stage, { usual }: Case, loads: readonly [Turn, Turn]): Promise<[number[], number[]]> {
