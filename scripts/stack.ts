@@ -23,6 +23,18 @@ export interface StackOptions {
   onLog?: (message: string, level: string) => void;
   /** Shown what the Worker asks of the simulator. */
   onRequest?: (request: ApiRequest) => void;
+  /** What runs in place of the sources as they stand: the Worker first, then what it imports. */
+  modules?: readonly Module[];
+  /** How often anybody may call in a minute, 0 for no brakes at all; as wrangler.toml says when absent. */
+  callsAMinute?: number;
+  /** Where V8's inspector listens; nowhere when absent. */
+  inspectorPort?: number;
+}
+
+/** A module as the Worker's runtime is given it. */
+export interface Module {
+  readonly path: string;
+  readonly contents: string;
 }
 
 export interface Stack {
@@ -81,26 +93,18 @@ const freshId = (): number => Math.floor(Date.now() / 1000) - 1_700_000_000;
 async function miniflareOptions(options: StackOptions, settings: Vars, onLog: (line: string) => void) {
   const { workerOptions, define, main } = unstable_getMiniflareWorkerOptions(path("wrangler.toml"));
   if (main === undefined) throw new Error("wrangler.toml names no main");
-  const bundle = await build({
-    entryPoints: [main],
-    bundle: true,
-    write: false,
-    format: "esm",
-    target: "es2024",
-    define: define ?? {},
-    sourcemap: "inline",
-    conditions: ["workerd", "worker", "browser"],
-    mainFields: ["browser", "module", "main"],
-    external: ["cloudflare:*"],
-    loader: TEXT_IMPORTS,
-  });
+  const modules = options.modules ?? [{ path: "index.js", contents: await bundleOf(main, define ?? {}) }];
   const { modulesRules: _refusedByTheConverter, ...worker } = workerOptions;
+  const { callsAMinute } = options;
   return {
     ...convertV4MiniflareOptions({
       ...worker,
       name: "mayfly",
-      modules: [{ type: "ESModule", path: "index.js", contents: bundle.outputFiles[0]?.text ?? "" }],
+      modules: modules.map(({ path: name, contents }) => ({ type: "ESModule" as const, path: name, contents })),
       bindings: settings,
+      ...(callsAMinute !== undefined && {
+        ratelimits: brakesOf(Object.keys(worker["ratelimits"] ?? {}), callsAMinute),
+      }),
     }),
     host: "127.0.0.1",
     port: options.port ?? 0,
@@ -111,7 +115,30 @@ async function miniflareOptions(options: StackOptions, settings: Vars, onLog: (l
       options.onLog?.(message, level);
     },
     ...(options.stateDir === undefined ? {} : { resourcePersistencePath: `${options.stateDir}/v3` }),
+    ...(options.inspectorPort === undefined ? {} : { inspectorPort: options.inspectorPort }),
   };
+}
+
+const brakesOf = (names: readonly string[], limit: number) =>
+  Object.fromEntries(
+    limit === 0 ? [] : names.map((name) => [name, { namespace_id: name, simple: { limit, period: 60 as const } }]),
+  );
+
+async function bundleOf(main: string, define: Record<string, string>): Promise<string> {
+  const bundle = await build({
+    entryPoints: [main],
+    bundle: true,
+    write: false,
+    format: "esm",
+    target: "es2024",
+    define,
+    sourcemap: "inline",
+    conditions: ["workerd", "worker", "browser"],
+    mainFields: ["browser", "module", "main"],
+    external: ["cloudflare:*"],
+    loader: TEXT_IMPORTS,
+  });
+  return bundle.outputFiles[0]?.text ?? "";
 }
 
 /** Applies what is missing, in the table that `wrangler d1 migrations apply` reads and writes. */
@@ -142,7 +169,9 @@ function createTicks() {
     report = Promise.withResolvers();
     const { outcome } = await fire(at_ms);
     if (outcome !== "ok") return { outcome: "failed", failure: `the cron handler ended with: ${outcome}` };
-    return report.promise;
+    const told = await report.promise;
+    report = undefined;
+    return told;
   }
   return {
     start: (scheduled: NonNullable<typeof fire>) => {
@@ -155,8 +184,10 @@ function createTicks() {
     },
     idle: () => tail,
     onLog: (line: string) => {
+      // Only a tick waits for a line; under load there are thousands.
+      if (report === undefined) return;
       const event = readLogLine(line);
-      if (event?.event === "sweep") report?.resolve(event);
+      if (event?.event === "sweep") report.resolve(event);
     },
   };
 }

@@ -4,6 +4,7 @@
  */
 import configuration from "../mayfly.config.ts";
 import { readSweepConfig } from "./config.ts";
+import { oncePerEnvironment } from "./environment.ts";
 import { createApp } from "./http/app.ts";
 import { hostOf, openInvocation, openSweep, runSweep } from "./invocation.ts";
 import { consoleLog } from "./log.ts";
@@ -19,6 +20,7 @@ const runtime: Runtime = {
   sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
   log: consoleLog,
 };
+const sweepConfigOf = oncePerEnvironment(readSweepConfig);
 const openProvider = createProviders();
 const host = hostOf(runtime, openProvider, configuration);
 const app = createApp(host);
@@ -28,7 +30,7 @@ export default {
 
   async scheduled({ scheduledTime }, env) {
     const invocation = openInvocation(runtime, openProvider, env.DB);
-    const context = openSweep(invocation, readSweepConfig(env), scheduledTime, host.extraPhases(env, invocation));
+    const context = openSweep(invocation, sweepConfigOf(env), scheduledTime, host.extraPhases(env, invocation));
     const report = await runSweep(runtime, context, { startedBy: "cron", dryRun: false });
     if (report === null) runtime.log({ event: "sweep", id: null, outcome: "skipped" });
   },

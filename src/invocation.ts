@@ -5,6 +5,7 @@ import { openBrakes } from "./brakes.ts";
 import { isLocal, readConfig, type Config, type SweepConfig } from "./config.ts";
 import { createDeployments, type Configuration, type Deployment } from "./deployment.ts";
 import { readHookSecrets } from "./hook-secrets.ts";
+import { oncePerEnvironment } from "./environment.ts";
 import { hooksPhase } from "./hooks/phase.ts";
 import type { Host, Scope } from "./http/edge/app-env.ts";
 import type { Context, RequestContext } from "./lifecycle/context.ts";
@@ -18,14 +19,16 @@ import { expirePass } from "./reaper/expire-pass.ts";
 import { logLines, type SweepOrder, type SweepReport } from "./reaper/report.ts";
 import { sweep } from "./reaper/sweep.ts";
 import type { Runtime } from "./runtime.ts";
+import { openAhead } from "./store/ahead.ts";
 import { openStore, type Store, type StoreMode } from "./store/store.ts";
 
 /** One invocation of the Worker. Whatever it sends out is counted on one meter, because a plan limits the whole of it. */
 export interface Invocation {
   readonly runtime: Runtime;
   readonly meter: Meter;
-  /** `runtime.fetch`, counted. */
+  /** `runtime.fetch`, counted. Behind it, as behind a `sleep` or a write, nothing is known any more that was read ahead. */
   readonly fetch: Runtime["fetch"];
+  readonly sleep: Runtime["sleep"];
   readonly openStore: (mode?: StoreMode) => Store;
   /** `isSweep`: of the provider's rate limit a request leaves a reserve to sweeps and deletes. */
   readonly openProvider: (
@@ -40,15 +43,21 @@ export function openInvocation(
   db: D1Database,
 ): Invocation {
   const meter = { fetches: 0, statements: 0, entries: 0 };
+  const ahead = openAhead();
   const fetch: Runtime["fetch"] = (input, init) => {
     meter.fetches += 1;
+    ahead.forget();
     return runtime.fetch(input, init);
   };
   return {
     runtime,
     meter,
     fetch,
-    openStore: (mode) => openStore(db, (count) => (meter.statements += count), mode),
+    sleep: (milliseconds) => {
+      ahead.forget();
+      return runtime.sleep(milliseconds);
+    },
+    openStore: (mode) => openStore(db, (count) => (meter.statements += count), mode, ahead),
     openProvider: (config, isSweep) => ({
       ...countedProvider(openProvider(config, { now: runtime.now, fetch, isSweep }), meter),
       provider: config.provider,
@@ -74,12 +83,12 @@ export function hostOf(
 } {
   const openDeployment = createDeployments(configuration);
   const keys: KeyCache = new Map();
-  const openKnown = (env: Env): Known => {
+  const openKnown = oncePerEnvironment((env): Known => {
     const config = readConfig(env);
     const { byAccount } = openBrakes(env, runtime.log);
     const hookSecrets: Scope["hookSecrets"] = (hook) => readHookSecrets(env, hook);
     return { config, deployment: openDeployment(env, config), keys, byAccount, hookSecrets };
-  };
+  });
   return {
     now: runtime.now,
     newUid: runtime.newUid,
@@ -92,11 +101,7 @@ export function hostOf(
     openBrakes: (env) => openBrakes(env, runtime.log),
     openHealth: (env) => ({
       reads: openInvocation(runtime, openProvider, env.DB).openStore({ readOnly: true }),
-      installations: () => {
-        const config = readConfig(env);
-        openDeployment(env, config);
-        return config.installations;
-      },
+      settings: () => openKnown(env).config,
     }),
   };
 }
@@ -115,7 +120,7 @@ function openRequest(
   requestId: string | null,
   openStoreAs: PhaseContext["openStoreAs"] = invocation.openStore,
 ): Scope {
-  const { runtime, meter, fetch } = invocation;
+  const { runtime, meter, fetch, sleep } = invocation;
   const { config, deployment, keys, hookSecrets } = known;
   const { policies, issuers, profiles, hooks } = deployment;
   const { defaultTtlMs, creates, maxMachines, maxMicroEurPerMonth, currency } = config;
@@ -148,7 +153,7 @@ function openRequest(
     now: runtime.now,
     newUid: runtime.newUid,
     randomBytes: runtime.randomBytes,
-    sleep: runtime.sleep,
+    sleep,
     affords: (cost) => budgetOf(meter, AFTER_A_REQUEST[config.plan]).allows(cost),
     expirePass: once((leaving) => expirePass(openSweep(invocation, config, runtime.now()), leaving, runtime.log)),
     // Of nobody that is known yet; each caller is paced from when it is.

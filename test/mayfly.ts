@@ -169,13 +169,13 @@ export async function minutes(mayfly: Mayfly, count: number): Promise<void> {
   }
 }
 
-/** D1 that answers everything but what matches. */
-export function refusing(db: D1Database, pattern: RegExp): D1Database {
+/** D1 that answers everything but what matches, and what it says to that. */
+export function refusing(db: D1Database, pattern: RegExp, words = "refused"): D1Database {
   return new Proxy(db, {
     get: (target, key: keyof D1Database) =>
       key === "prepare"
         ? (text: string) => {
-            if (pattern.test(text)) throw new Error("D1_ERROR: refused");
+            if (pattern.test(text)) throw new Error(`D1_ERROR: ${words}`);
             return target.prepare(text);
           }
         : target[key].bind(target),

@@ -7,14 +7,27 @@ export const LENDING: readonly Mutant[] = [
     broken: "the provider is asked first, and the row is written once it has answered",
     promise: "I5",
     file: "src/lifecycle/create.ts",
-    find:
-      "(await store.machines.insert(row, until, { tokenId: claim.tokenId, limits: plan.limits }))\n" +
-      "      ? attempt(context, row, plan, claim)\n      : null,",
-    replace:
-      "attempt(\n" +
-      "      { ...context, store: { ...context.store, machines: { ...context.store.machines, choose: async () => true } } },\n" +
-      "      row,\n      plan,\n      { ...claim, untils: [until] },\n    ),",
+    find: "const used = await machines.insertUsing(row, until, {",
+    replace: "const used = ((..._: readonly unknown[]) => 0)(row, until, {",
     caughtBy: ["test/lifecycle/settling.test.ts"],
+  },
+  {
+    name: "without its firewall",
+    broken: "a machine is made though what it was to use is being deleted by now",
+    promise: "I2",
+    file: "src/lifecycle/attachments.ts",
+    find: "count < uids.length ? refused(GOING) : done(ids);",
+    replace: "count < 0 ? refused(GOING) : done({ ...ids, uids });",
+    caughtBy: ["test/http/trips.test.ts"],
+  },
+  {
+    name: "said at once",
+    broken: "a row is not written before each try, though what is tried is something else than it says",
+    promise: "I5",
+    file: "src/lifecycle/attempt.ts",
+    find: "return isFirst && isYoung && isSame && ",
+    replace: "return isFirst || isYoung || isSame || ",
+    caughtBy: ["test/lifecycle/candidates.test.ts"],
   },
   {
     name: "given up in doubt",

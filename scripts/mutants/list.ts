@@ -7,6 +7,7 @@ import { LENDING } from "./lending.ts";
 import { LIMITS } from "./limits.ts";
 import { MONEY } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
+import { READING } from "./reading.ts";
 import { SPENDING } from "./spending.ts";
 import { SWEEPING } from "./sweeping.ts";
 
@@ -18,6 +19,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...LENDING,
   ...LIMITS,
   ...MONEY,
+  ...READING,
   ...SPENDING,
   ...SWEEPING,
 ];

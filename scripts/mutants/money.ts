@@ -12,6 +12,15 @@ export const MONEY: readonly Mutant[] = [
     caughtBy: ["test/machine/money.test.ts"],
   },
   {
+    name: "another project's currency",
+    broken: "what was learnt of one credential's project is believed of another's",
+    promise: "I6",
+    file: "src/lifecycle/catalogue.ts",
+    find: "known?.credential === (await credential())",
+    replace: 'known?.credential !== ""',
+    caughtBy: ["test/http/trips.test.ts"],
+  },
+  {
     name: "IPv4 free",
     broken: "a public IPv4 address costs nothing",
     promise: "I6",

@@ -108,7 +108,7 @@ export const SPENDING: readonly Mutant[] = [
     name: "unknown passes",
     broken: "a create whose price nobody knows is let through under a limit in euro",
     promise: "I6",
-    file: "src/lifecycle/create.ts",
+    file: "src/lifecycle/plan.ts",
     find: "return principal.policy.takesUnknownPrice ? done(price) : unpriced(context, principal);",
     replace: "return done(price);",
     caughtBy: ["test/lifecycle/unknown-price.test.ts"],

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { createApp } from "../../src/http/app.ts";
+import { OPERATIONS, TAGS } from "./operations.ts";
 
 const FILE = join(import.meta.dirname, "../../public/openapi.json");
 
@@ -20,14 +21,28 @@ function documentOf(): unknown {
     openHealth: unused,
   };
   const generator = new OpenAPIHono();
-  for (const { middleware: _runsAndIsNotTold, ...route } of createApp(host).definitions)
-    generator.openAPIRegistry.registerPath(route);
+  const known = new Set<string>();
+  for (const { middleware: _runsAndIsNotTold, ...route } of createApp(host).definitions) {
+    const name = `${route.method} ${route.path}`;
+    const [operationId, tag] = operationOf(name);
+    known.add(name);
+    generator.openAPIRegistry.registerPath({ operationId, tags: [tag], ...route });
+  }
+  const gone = Object.keys(OPERATIONS).filter((route) => !known.has(route));
+  if (gone.length > 0) throw new Error(`scripts/worker/operations.ts names what is no route: ${gone.join(", ")}`);
   generator.openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
   return generator.getOpenAPI31Document({
     openapi: "3.1.0",
     info: { title: "mayfly", version: "1" },
     security: [{ token: [] }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
   });
+}
+
+function operationOf(route: string) {
+  const operation = OPERATIONS[route];
+  if (operation === undefined) throw new Error(`scripts/worker/operations.ts has no name for ${route}`);
+  return operation;
 }
 
 /** JSON with lines of their own down to each method of a path, so that a diff shows what has changed. */

@@ -7,27 +7,40 @@ import type { AuthSettings, Identifying } from "./settings.ts";
 import { formOf, TOKEN_FORM_RULE } from "./token-form.ts";
 import { isUseDue, noteUse } from "./tokens.ts";
 
-/** Finds out who holds a bearer token. Reads at most one row, and none for what cannot be a token; writes nothing. */
+/**
+ * Finds out who holds a bearer token, and reads for whoever is let in what the call is about to read, in one trip to the database. For
+ * all others that is a token's row at most, and nothing for what cannot be a token; writes nothing.
+ */
 export async function identify(token: string, work: Identifying, settings: AuthSettings): Promise<Identified> {
-  if (await isSameSecret(token, settings.adminToken))
-    return identified({
-      kind: "admin",
-      owner: "admin",
-      account: "admin",
-      policy: tokenPolicy(settings.policies, "default") ?? DEFAULT_POLICY,
-      evidence: { by: "admin_token" },
-      seesAll: true,
-    });
-  return isJwt(token) ? identifyJwt(token, work, settings) : identifyMinted(token, work, settings);
+  const isAdmin = await isSameSecret(token, settings.adminToken);
+  if (!isAdmin && !isJwt(token)) return identifyMinted(token, work, settings);
+  const caller = isAdmin ? adminOf(settings) : await identifyJwt(token, work, settings);
+  if (!caller.ok) return caller;
+  const { owner, seesAll } = caller.principal;
+  const asks = await work.ahead?.(seesAll);
+  if (asks) await work.store.ahead.ofOwner(owner, asks);
+  return caller;
 }
+
+const adminOf = ({ policies }: AuthSettings): Identified =>
+  identified({
+    kind: "admin",
+    owner: "admin",
+    account: "admin",
+    policy: tokenPolicy(policies, "default") ?? DEFAULT_POLICY,
+    evidence: { by: "admin_token" },
+    seesAll: true,
+  });
 
 /** A token's policy is looked for among those that are configured now: one that is gone grants nothing. */
 async function identifyMinted(token: string, work: Identifying, settings: AuthSettings): Promise<Identified> {
   const form = await formOf(token);
   if (form !== "token") return notIdentified(form === "mistyped" ? MISTYPED : NO_TOKEN);
   const { store } = work;
+  const asks = (await work.ahead?.(false)) ?? NOTHING;
   const now = work.now();
-  const minted = await store.tokens.usable(await sha256Hex(token), settings.authEpoch, now);
+  const holder = { secretSha256: await sha256Hex(token), authEpoch: settings.authEpoch, now };
+  const minted = await store.ahead.ofHolder(holder, asks);
   if (minted === null) return notIdentified(NOT_VALID);
   const { id, owner, note } = minted;
   const policy = tokenPolicy(settings.policies, minted.policy);
@@ -42,6 +55,8 @@ async function identifyMinted(token: string, work: Identifying, settings: AuthSe
   } as const;
   return identified(principal, isUseDue(minted, now) ? () => noteUse({ store }, id, now) : undefined);
 }
+
+const NOTHING = () => [];
 
 const NEXT = "Send `Authorization: Bearer <token>`; an admin mints tokens with POST /v1/tokens.";
 

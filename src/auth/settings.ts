@@ -1,4 +1,5 @@
-import type { Store } from "../store/store.ts";
+import type { Asks } from "../store/read-ahead.ts";
+import type { Repositories, Store } from "../store/store.ts";
 import type { Issuer } from "./issuers.ts";
 import type { KeyWork } from "./keys.ts";
 import type { Policy } from "./policy.ts";
@@ -16,5 +17,10 @@ export interface AuthSettings {
 
 /** What finding out works with. */
 export interface Identifying extends KeyWork {
-  readonly store: Pick<Store, "tokens">;
+  readonly store: Pick<Store, "tokens" | "ahead">;
+  /**
+   * What the call is about to read if its caller is let in, told once the call is all there, for its answers are to be no older; null
+   * where nobody knows. `seesAll`: whether the caller is one that does.
+   */
+  readonly ahead?: ((seesAll: boolean) => Promise<Asks<Repositories> | null>) | undefined;
 }

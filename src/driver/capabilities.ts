@@ -119,6 +119,10 @@ export interface Capabilities {
   relabel?(machine: Pick<Machine, "providerId" | "labels">, labels: Labels): Promise<void>;
   /** The currency that the project is known to pay in where prices are to be told in another, and so are not; else null. */
   otherCurrency?(): string | null;
+  /** The currency that the project is known to pay in; null while nobody has asked. */
+  currency?(): string | null;
+  /** Says what was known of it before, for this credential's project: so it need not be asked again. */
+  recallCurrency?(currency: string): void;
   /** Whether the provider's rate limit leaves room for calls that can wait; deletes never ask. */
   hasHeadroom?(): boolean;
   /** Where it does not: throws the `rate_limited` that such a call would come to, which is not sent, with the seconds until there is room. */

@@ -135,7 +135,7 @@ export class DriverError extends Error {
 
   /** The same failure under another code: what it means depends on what was asked. */
   as(code: DriverErrorCode): DriverError {
-    return new DriverError(code, this.message, this.details);
+    return code === this.code ? this : new DriverError(code, this.message, this.details);
   }
 }
 

@@ -4,6 +4,7 @@ import { tokenPolicy, type Policy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { RequestContext } from "../lifecycle/context.ts";
 import { createMachine } from "../lifecycle/create.ts";
+import { readsOfCreate } from "../lifecycle/plan.ts";
 import { destroyMachine } from "../lifecycle/destroy.ts";
 import { done, type Outcome, type Refusal, type RefusalCode } from "../lifecycle/refusal.ts";
 import { renewMachine } from "../lifecycle/renew.ts";
@@ -44,8 +45,9 @@ export async function carryOut(work: Carrying, row: DeliveryRow): Promise<Carrie
   if (typeof caller === "string") return end(work, row, { code: caller, message: null });
   if (work.now() - row.rank > OLDEST_RANK_MS) return end(work, row, { code: "too_old", message: null });
   const context = work.openFor(caller, row.uid);
-  const machine = await context.store.machines.byName(row.owner, row.name);
   const profile = work.hooks.get(row.hook)?.profile ?? undefined;
+  if (row.act === "create") await readAhead(context, row, profile);
+  const machine = await context.store.machines.byName(row.owner, row.name);
   const lengthMs = lengthOf(context, caller.policy, row.ttl ?? context.rules.profiles.get(profile ?? "")?.ttl);
   const outcome = await (machine !== null && isLentStill(machine, context.now())
     ? prolong(context, caller, machine, lengthMs)
@@ -102,6 +104,14 @@ async function prolong(
   const leftMs = Math.floor((Math.min(now + lengthMs, most) - now) / 1000) * 1000;
   if (leftMs < 60_000 || now + leftMs <= machine.expiresAt) return done(machine);
   return renewMachine(context, caller, machine, formatDuration(leftMs));
+}
+
+/** Reads in one trip what a create is about to read; its first look is the one that tells whether it is one. */
+function readAhead(context: RequestContext, { owner, name }: DeliveryRow, profile = ""): Promise<void> {
+  const { attachments = [] } = context.rules.profiles.get(profile) ?? {};
+  return context.store.ahead.ofOwner(owner, (reads, whose) =>
+    readsOfCreate(context, reads, whose, { name, attachments }),
+  );
 }
 
 async function create(

@@ -15,6 +15,7 @@ import { eventRoutes } from "./events.ts";
 import { healthRoute } from "./health.ts";
 import { hookRoute } from "./hooks.ts";
 import { holdRoutes } from "./holds.ts";
+import { readMachinesAhead } from "./machines/ahead.ts";
 import { attachRoutes } from "./machines/attach-to-network.ts";
 import { createRoutes } from "./machines/create.ts";
 import { destroyRoutes } from "./machines/destroy.ts";
@@ -40,7 +41,9 @@ export function createApp(host: Host): Api {
   // Whoever signs an event has no bearer token, and its body is read as it came.
   hookRoute(app, openScope(host));
 
-  app.use("/v1/*", openScope(host), authenticate, paceAccount(host));
+  app.use("/v1/*", openScope(host));
+  readMachinesAhead(app);
+  app.use("/v1/*", authenticate, paceAccount(host));
   app.on(["PUT", "POST"], "/v1/*", limitBody, readJson);
   whoamiRoute(app);
   createRoutes(app);
@@ -127,12 +130,13 @@ const authenticate = createMiddleware<AppEnv>(async (c, next) => {
       next: "Send `Authorization: Bearer <token>`: one that an admin minted, or your CI's own (OIDC).",
       headers: { "WWW-Authenticate": "Bearer" },
     });
-  const caller = await identify(token, scope, scope.auth);
+  const caller = await identify(token, { ...scope, ahead: c.get("ahead") }, scope.auth);
   if (!caller.ok) throw notLetIn(caller.refusal);
   c.set("principal", caller.principal);
   c.set("scope", scope.onWordOf(caller.principal));
-  if (caller.noteUse !== undefined) inBackground(c, caller.noteUse());
   await next();
+  // Behind all that the call reads and writes: what was read ahead does not outlive a write.
+  if (caller.noteUse !== undefined) inBackground(c, caller.noteUse());
 });
 
 const notLetIn = ({ code, message, rule, next, policy, claims }: AuthRefusal): HttpProblem =>

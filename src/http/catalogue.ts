@@ -6,6 +6,7 @@ import { json, problems } from "./edge/openapi.ts";
 import { unwrap } from "./edge/problem.ts";
 import { type Api, createRoute } from "./edge/route.ts";
 import { providerWord } from "./edge/schemas.ts";
+import { timeOf } from "./edge/times.ts";
 
 const eur = z.number().nullable();
 const pricesJson = z.object({
@@ -16,14 +17,16 @@ const pricesJson = z.object({
   with_ipv4_eur_per_hour: eur.meta({ description: "both together" }),
   with_ipv4_eur_per_month: eur,
 });
-const serverTypeJson = z.object({
-  name: z.string(),
-  region: z.string(),
-  arch: z.string(),
-  cores: z.number(),
-  memory_gb: z.number(),
-  ...pricesJson.shape,
-});
+const serverTypeJson = z
+  .object({
+    name: z.string(),
+    region: z.string(),
+    arch: z.string(),
+    cores: z.number(),
+    memory_gb: z.number(),
+    ...pricesJson.shape,
+  })
+  .meta({ id: "ServerType" });
 const serverTypes = createRoute({
   method: "get",
   path: "/v1/server_types",
@@ -47,7 +50,7 @@ const pricing = createRoute({
   responses: {
     200: json(
       z.object({
-        pricing: z.object({ region: z.string(), server_type: z.string(), ...pricesJson.shape }),
+        pricing: z.object({ region: z.string(), server_type: z.string(), ...pricesJson.shape }).meta({ id: "Price" }),
       }),
       "Its price",
     ),
@@ -62,7 +65,7 @@ export function catalogueRoutes(app: Api): void {
     const { region = null, arch = null } = c.req.valid("query");
     const { serverTypes: types, fetchedAt } = unwrap(await readCatalogue(scope));
     const shown = orderable(types, scope.now(), { region, arch }).map(toTypeJson);
-    return c.json({ server_types: shown, observed_at: new Date(fetchedAt).toISOString() }, 200);
+    return c.json({ server_types: shown, observed_at: timeOf(fetchedAt) }, 200);
   });
 
   app.openapi(pricing, async (c) => {

@@ -6,26 +6,29 @@ import { json, problems } from "./edge/openapi.ts";
 import { requireAdmin } from "./edge/require-admin.ts";
 import { type Api, createRoute } from "./edge/route.ts";
 import { metaOf, paging, pagination } from "./edge/schemas.ts";
+import { timeOf, timeOrNull } from "./edge/times.ts";
 
 const time = z.iso.datetime();
-const deliveryJson = z.object({
-  hook: z.string(),
-  delivery: z.string(),
-  rule: z.int().nullable(),
-  source: z.string().nullable().meta({ description: "the id of the repository or project" }),
-  owner: z.string(),
-  do: z.enum(DELIVERY_ACTS),
-  name: z.string(),
-  machine: z.string().nullable().meta({ description: "that it made, renewed or ended" }),
-  state: z.enum(DELIVERY_STATES),
-  reason: z.string().nullable().meta({ description: "why it was not carried out, or not yet" }),
-  detail: z.string().nullable(),
-  ranked_at: time.meta({ description: "when the fact was so" }),
-  received_at: time,
-  finished_at: time.nullable(),
-  attempts: z.int(),
-  next_try_at: time.nullable(),
-});
+const deliveryJson = z
+  .object({
+    hook: z.string(),
+    delivery: z.string(),
+    rule: z.int().nullable(),
+    source: z.string().nullable().meta({ description: "the id of the repository or project" }),
+    owner: z.string(),
+    do: z.enum(DELIVERY_ACTS),
+    name: z.string(),
+    machine: z.string().nullable().meta({ description: "that it made, renewed or ended" }),
+    state: z.enum(DELIVERY_STATES),
+    reason: z.string().nullable().meta({ description: "why it was not carried out, or not yet" }),
+    detail: z.string().nullable(),
+    ranked_at: time.meta({ description: "when the fact was so" }),
+    received_at: time,
+    finished_at: time.nullable(),
+    attempts: z.int(),
+    next_try_at: time.nullable(),
+  })
+  .meta({ id: "Delivery" });
 
 const list = createRoute({
   method: "get",
@@ -66,11 +69,9 @@ const toJson = (row: DeliveryRow): z.infer<typeof deliveryJson> => ({
   state: row.state,
   reason: row.reason,
   detail: row.detail,
-  ranked_at: iso(row.rank),
-  received_at: iso(row.receivedAt),
-  finished_at: row.finishedAt === null ? null : iso(row.finishedAt),
+  ranked_at: timeOf(row.rank),
+  received_at: timeOf(row.receivedAt),
+  finished_at: timeOrNull(row.finishedAt),
   attempts: row.attempts,
-  next_try_at: row.nextTryAt === null ? null : iso(row.nextTryAt),
+  next_try_at: timeOrNull(row.nextTryAt),
 });
-
-const iso = (unixMs: number): string => new Date(unixMs).toISOString();

@@ -18,6 +18,7 @@ import {
   since,
   sinceTime,
 } from "./edge/schemas.ts";
+import { timeOf } from "./edge/times.ts";
 
 const word = z.discriminatedUnion("by", [
   adminShown,
@@ -28,22 +29,24 @@ const word = z.discriminatedUnion("by", [
 ]);
 
 /** An event as the API shows it. What an older version did not keep is null. */
-const eventJson = z.object({
-  id: z.int(),
-  at: z.iso.datetime(),
-  kind: z.enum([...EVENT_KINDS, "unknown"]),
-  reason: z.string().nullable(),
-  machine: z.object({ id: z.string(), name: z.string().nullable() }).nullable(),
-  owner: z.string().nullable(),
-  account: z.string().nullable(),
-  evidence: word.nullable().meta({ description: "on whose word it happened" }),
-  request_id: z.string().nullable(),
-  provider_id: z.string().optional().meta({ description: "of a machine that no row tells of" }),
-  token: z.string().optional().meta({ description: "the token that it is about" }),
-  hold: z.string().optional().meta({ description: "the hold that it is about" }),
-  lived_seconds: z.int().nullable().optional().meta({ description: "of an ending; null = unknown" }),
-  cost_eur: z.number().nullable().optional().meta({ description: "of an ending; null = unknown, never free" }),
-});
+const eventJson = z
+  .object({
+    id: z.int(),
+    at: z.iso.datetime(),
+    kind: z.enum([...EVENT_KINDS, "unknown"]),
+    reason: z.string().nullable(),
+    machine: z.object({ id: z.string(), name: z.string().nullable() }).nullable(),
+    owner: z.string().nullable(),
+    account: z.string().nullable(),
+    evidence: word.nullable().meta({ description: "on whose word it happened" }),
+    request_id: z.string().nullable(),
+    provider_id: z.string().optional().meta({ description: "of a machine that no row tells of" }),
+    token: z.string().optional().meta({ description: "the token that it is about" }),
+    hold: z.string().optional().meta({ description: "the hold that it is about" }),
+    lived_seconds: z.int().nullable().optional().meta({ description: "of an ending; null = unknown" }),
+    cost_eur: z.number().nullable().optional().meta({ description: "of an ending; null = unknown, never free" }),
+  })
+  .meta({ id: "Event" });
 
 const route = createRoute({
   method: "get",
@@ -89,7 +92,7 @@ function toJson(row: EventRow): z.infer<typeof eventJson> {
   const toll = tollOf(row);
   return {
     id: row.id,
-    at: new Date(row.at).toISOString(),
+    at: timeOf(row.at),
     kind: row.kind,
     reason: row.reason,
     machine: row.uid === null ? null : { id: idOf(row.uid), name: row.name },

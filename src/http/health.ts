@@ -1,17 +1,20 @@
 import * as z from "zod";
 import { Misconfigured } from "../machine/misconfigured.ts";
-import { healthOf } from "../reaper/health.ts";
+import { fullnessOf, healthOf } from "../reaper/health.ts";
 import { StoreError } from "../store/db.ts";
 import { json } from "./edge/openapi.ts";
 import { INSTALLATION_CHANGED } from "./edge/problem.ts";
 import type { Host } from "./edge/app-env.ts";
 import { type Api, createRoute } from "./edge/route.ts";
+import { timeOrNull } from "./edge/times.ts";
 
-const healthJson = z.object({
-  status: z.enum(["green", "red"]),
-  reasons: z.array(z.string()),
-  last_good_sweep_at: z.iso.datetime().nullable(),
-});
+const healthJson = z
+  .object({
+    status: z.enum(["green", "red"]),
+    reasons: z.array(z.string()),
+    last_good_sweep_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: "Health" });
 const route = createRoute({
   method: "get",
   path: "/healthz",
@@ -29,7 +32,7 @@ export function healthRoute(app: Api, host: Host): void {
       {
         status: isGreen ? ("green" as const) : ("red" as const),
         reasons,
-        last_good_sweep_at: lastGoodSweepAt === null ? null : new Date(lastGoodSweepAt).toISOString(),
+        last_good_sweep_at: timeOrNull(lastGoodSweepAt),
       },
       isGreen ? 200 : 503,
       isGreen ? {} : { "Retry-After": "60" },
@@ -38,16 +41,17 @@ export function healthRoute(app: Api, host: Host): void {
 }
 
 async function examine(host: Host, env: Env) {
-  const { reads, installations } = host.openHealth(env);
+  const { reads, settings } = host.openHealth(env);
   const reasons: string[] = [];
   let lastGoodSweepAt: number | null = null;
   try {
     const health = await healthOf(reads, host.now());
     reasons.push(...health.reasons);
     lastGoodSweepAt = health.lastGoodSweepAt;
-    const named = installations();
+    const { installations, plan } = settings();
     const known = await reads.settings.installation();
-    if (known !== null && !named.includes(known)) reasons.push(INSTALLATION_CHANGED);
+    if (known !== null && !installations.includes(known)) reasons.push(INSTALLATION_CHANGED);
+    reasons.push(...fullnessOf(await reads.room.bytes(), plan));
   } catch (error) {
     if (error instanceof Misconfigured)
       reasons.push(error.isSetting ? `the setting ${error.key} ${error.rule}` : "the configuration cannot be used");

@@ -3,6 +3,7 @@ import { HOLDS, releaseHold } from "../lifecycle/holds.ts";
 import { json, problems } from "./edge/openapi.ts";
 import { requireAdmin } from "./edge/require-admin.ts";
 import { type Api, createRoute } from "./edge/route.ts";
+import { timeOrNull } from "./edge/times.ts";
 
 const route = createRoute({
   method: "post",
@@ -29,6 +30,6 @@ export function holdRoutes(app: Api): void {
     const { hold: name } = c.req.valid("param");
     c.set("outcome", "released");
     const until = await releaseHold(c.get("scope"), name);
-    return c.json({ hold: { name, released_until: until === null ? null : new Date(until).toISOString() } }, 200);
+    return c.json({ hold: { name, released_until: timeOrNull(until) } }, 200);
   });
 }

@@ -22,23 +22,26 @@ import { HttpProblem } from "./edge/problem.ts";
 import { requireAdmin } from "./edge/require-admin.ts";
 import { type Api, createRoute } from "./edge/route.ts";
 import { duration, flag, metaOf, paging, pagination } from "./edge/schemas.ts";
+import { timeOf, timeOrNull } from "./edge/times.ts";
 import { all, allOf } from "./tear-down.ts";
 
 const LONGEST_MS = parseDuration(LONGEST_TOKEN_LIFE) ?? 0;
 
 const time = z.iso.datetime();
-const tokenJson = z.object({
-  id: z.string(),
-  owner: z.string(),
-  policy: z.string(),
-  note: z.string(),
-  created_at: time,
-  expires_at: time,
-  last_used_at: time.nullable(),
-  revoked_at: time.nullable(),
-});
+const tokenJson = z
+  .object({
+    id: z.string(),
+    owner: z.string(),
+    policy: z.string(),
+    note: z.string(),
+    created_at: time,
+    expires_at: time,
+    last_used_at: time.nullable(),
+    revoked_at: time.nullable(),
+  })
+  .meta({ id: "Token" });
 const oneToken = z.object({ token: tokenJson });
-const minted = z.object({ token: tokenJson.extend({ secret: z.string() }) });
+const minted = z.object({ token: tokenJson.extend({ secret: z.string() }).meta({ id: "MintedToken" }) });
 const mintBody = z.strictObject({
   owner: z.string().refine(isTokenOwner, TOKEN_OWNER_RULE).meta({ example: "alice" }),
   policy: z.string("must be a policy's name").default("default"),
@@ -138,10 +141,8 @@ const toJson = (token: TokenRow) => ({
   owner: token.owner,
   policy: token.policy,
   note: token.note,
-  created_at: iso(token.createdAt),
-  expires_at: iso(token.expiresAt),
-  last_used_at: token.lastUsedAt === null ? null : iso(token.lastUsedAt),
-  revoked_at: token.revokedAt === null ? null : iso(token.revokedAt),
+  created_at: timeOf(token.createdAt),
+  expires_at: timeOf(token.expiresAt),
+  last_used_at: timeOrNull(token.lastUsedAt),
+  revoked_at: timeOrNull(token.revokedAt),
 });
-
-const iso = (unixMs: number): string => new Date(unixMs).toISOString();

@@ -22,21 +22,23 @@ const entry = z.object({
   cost_eur: eur,
 });
 
-const usageJson = z.object({
-  month: z.string().meta({ example: "2026-11", description: "UTC" }),
-  account: z.string().nullable().meta({ description: "null = of every account" }),
-  owner: z.string().nullable().meta({ description: "null = of every owner" }),
-  currency: z.string().meta({ example: "EUR", description: "of all amounts, whatever their names say" }),
-  hours,
-  cost_eur: eur.meta({ description: "so far, gross; null = unknown, never free" }),
-  estimated_eur: eur.meta({ description: "what of it was counted at the dearest known price, for want of another" }),
-  reserved_eur: eur.meta({
-    description: "what live machines will have cost beyond that in this month when they end as promised",
-  }),
-  machines_live: z.int(),
-  entries: z.array(entry).meta({ description: "the dearest first, days in their order" }),
-  more_entries: z.int().meta({ description: "so many more were left out" }),
-});
+const usageJson = z
+  .object({
+    month: z.string().meta({ example: "2026-11", description: "UTC" }),
+    account: z.string().nullable().meta({ description: "null = of every account" }),
+    owner: z.string().nullable().meta({ description: "null = of every owner" }),
+    currency: z.string().meta({ example: "EUR", description: "of all amounts, whatever their names say" }),
+    hours,
+    cost_eur: eur.meta({ description: "so far, gross; null = unknown, never free" }),
+    estimated_eur: eur.meta({ description: "what of it was counted at the dearest known price, for want of another" }),
+    reserved_eur: eur.meta({
+      description: "what live machines will have cost beyond that in this month when they end as promised",
+    }),
+    machines_live: z.int(),
+    entries: z.array(entry).meta({ description: "the dearest first, days in their order" }),
+    more_entries: z.int().meta({ description: "so many more were left out" }),
+  })
+  .meta({ id: "Usage" });
 
 const MOST_ENTRIES = 500;
 

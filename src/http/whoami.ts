@@ -16,26 +16,28 @@ const patterns = z.array(z.string()).readonly().nullable().meta({ description: "
 
 const eur = z.number().nullable();
 
-const policyJson = z.object({
-  name: z.string(),
-  source: z.string().meta({ description: "the line that says so" }),
-  may: z.array(z.enum(MAKEABLE)).readonly(),
-  machines: z
-    .int()
-    .nullable()
-    .meta({ description: "how many its account may have at once; null = as many as there may be" }),
-  eur_per_hour: eur.meta({ description: "what an hour of its account's machines may cost; null = no such limit" }),
-  eur_per_month: eur.meta({ description: "what they may cost in a calendar month (UTC), what is reserved included" }),
-  unknown_price: z.boolean().meta({ description: "whether what has no known price passes these limits" }),
-  longest: z.string().meta({ example: "24h", description: "how long a lease may be, renewals included" }),
-  server_types: patterns,
-  regions: patterns,
-  images: patterns,
-  profiles: z.array(z.string()).meta({ description: "those of the configuration that may be named" }),
-  only_profiles: z.boolean(),
-  cloud_init: z.boolean(),
-  needs_firewall: z.boolean(),
-});
+const policyJson = z
+  .object({
+    name: z.string(),
+    source: z.string().meta({ description: "the line that says so" }),
+    may: z.array(z.enum(MAKEABLE)).readonly(),
+    machines: z
+      .int()
+      .nullable()
+      .meta({ description: "how many its account may have at once; null = as many as there may be" }),
+    eur_per_hour: eur.meta({ description: "what an hour of its account's machines may cost; null = no such limit" }),
+    eur_per_month: eur.meta({ description: "what they may cost in a calendar month (UTC), what is reserved included" }),
+    unknown_price: z.boolean().meta({ description: "whether what has no known price passes these limits" }),
+    longest: z.string().meta({ example: "24h", description: "how long a lease may be, renewals included" }),
+    server_types: patterns,
+    regions: patterns,
+    images: patterns,
+    profiles: z.array(z.string()).meta({ description: "those of the configuration that may be named" }),
+    only_profiles: z.boolean(),
+    cloud_init: z.boolean(),
+    needs_firewall: z.boolean(),
+  })
+  .meta({ id: "Policy" });
 
 const evidence = z.discriminatedUnion("by", [
   adminShown,
@@ -44,14 +46,19 @@ const evidence = z.discriminatedUnion("by", [
   hookShown,
 ]);
 
-const whoamiJson = z.object({
-  kind: z.enum(["admin", "token", "oidc", "hook"]),
-  owner: z.string(),
-  account: z.string(),
-  policy: policyJson,
-  evidence,
-  address: z.string().nullable().meta({ description: "the caller's, as the edge sees it; null where that is unknown" }),
-});
+const whoamiJson = z
+  .object({
+    kind: z.enum(["admin", "token", "oidc", "hook"]),
+    owner: z.string(),
+    account: z.string(),
+    policy: policyJson,
+    evidence,
+    address: z
+      .string()
+      .nullable()
+      .meta({ description: "the caller's, as the edge sees it; null where that is unknown" }),
+  })
+  .meta({ id: "Caller" });
 
 const route = createRoute({
   method: "get",

@@ -1,5 +1,6 @@
 import { sha256Hex } from "../auth/hash.ts";
 import type { Attachment } from "../machine/attachment.ts";
+import type { Attachments } from "../machine/machine.ts";
 import type { MachineSpec } from "../machine/spec.ts";
 import type { ResourceKind, ResourceRow, ResourceSpec } from "../machine/resource.ts";
 import type { NewMachine } from "../store/machines.ts";
@@ -18,21 +19,49 @@ const textOf = ({ ref }: Named): string => (ref.by === "uid" ? ref.uid : ref.nam
 const isMeant = (row: ResourceRow, { kind, ref }: Named): boolean =>
   row.spec.kind === kind && (ref.by === "uid" ? row.uid === ref.uid : row.name === ref.name);
 
-/** Whether an owner has all that a machine is to be attached to, before anything is written; the first that is missing is named. */
+/** The names and ids of what is there already, among all that a machine is to be attached to. */
+export const namesOf = (attachments: readonly Attachment[]): readonly string[] =>
+  attachments.filter(isNamed).map(textOf);
+
+/** What a machine is to use where all of that is there: what it is noted with, and what the provider is told. */
+export interface Standing {
+  readonly uids: readonly string[];
+  readonly ids: AttachedIds;
+}
+
+/**
+ * Whether an owner has all that a machine is to be attached to, before anything is written; the first that is missing is named. Null
+ * where some of it is to be made with the machine.
+ */
 export async function checkAttachments(
   { store }: Pick<Context, "store">,
   owner: string,
   attachments: readonly Attachment[],
-): Promise<Outcome<void>> {
+): Promise<Outcome<Standing | null>> {
   const named = attachments.filter(isNamed);
-  const rows = await store.resources.named(owner, named.map(textOf));
-  const isUsable = (one: Named): boolean =>
-    rows.some(
-      (row) => isMeant(row, one) && row.providerId !== null && row.phase === "active" && !row.deleteRequestedAt,
-    );
-  const missing = named.find((one) => !isUsable(one));
-  return missing ? refused(notThere(missing)) : done(undefined);
+  const known = await store.resources.named(owner, namesOf(attachments));
+  const rows: Attached[] = [];
+  for (const one of named) {
+    const row = known.find((other) => isMeant(other, one));
+    const providerId = row?.phase === "active" && !row.deleteRequestedAt ? row.providerId : null;
+    if (row === undefined || providerId === null) return refused(notThere(one));
+    rows.push({ ...row, providerId });
+  }
+  return done(named.length < attachments.length ? null : standingOf(rows));
 }
+
+const standingOf = (rows: readonly Attached[]): Standing => ({
+  uids: [...new Set(rows.map(({ uid }) => uid))],
+  ids: idsOf(rows),
+});
+
+/** What comes of having noted so many of those; one that is being deleted by now could not be. */
+export const noted = ({ uids, ids }: Standing, count: number): Outcome<AttachedIds> =>
+  count < uids.length ? refused(GOING) : done(ids);
+
+/** What the machine is to be seen with once it runs; a key cannot be seen. */
+export const toConfirm = ({ firewallIds, networkIds }: AttachedIds): Attachments | null =>
+  firewallIds.length + networkIds.length === 0 ? null : { firewallIds, networkIds };
 
 /** Makes under its claim what is to be made with a machine, and notes what the machine uses, which keeps it from being deleted. */
 export async function attach(
@@ -42,7 +71,7 @@ export async function attach(
   claim: Claim,
 ): Promise<Outcome<AttachedIds>> {
   const { resources } = context.store;
-  const known = await resources.named(machine.owner, attachments.filter(isNamed).map(textOf));
+  const known = await resources.named(machine.owner, namesOf(attachments));
   const rows: Attached[] = [];
   for (const [index, one] of attachments.entries()) {
     const found = one.by === "ref" ? foundIn(known, one) : await made(context, machine, { ...one, index }, claim);
@@ -52,9 +81,8 @@ export async function attach(
     if (providerId === null) return refused(underWay(claimLeftMs(found.value, context.now())));
     rows.push({ ...found.value, providerId });
   }
-  const uids = new Set(rows.map(({ uid }) => uid));
-  if ((await resources.use(machine.uid, [...uids])) < uids.size) return refused(GOING);
-  return done(idsOf(rows));
+  const standing = standingOf(rows);
+  return noted(standing, await resources.use(machine.uid, standing.uids));
 }
 
 function foundIn(known: readonly ResourceRow[], one: Named): Outcome<ResourceRow> {

@@ -2,31 +2,26 @@ import { invalidInput, type DriverError, type ProviderLimit } from "../driver/dr
 import type { Attachment } from "../machine/attachment.ts";
 import { ourSelector } from "../machine/ownership.ts";
 import { LABEL, ourLabels } from "../machine/labels.ts";
-import type { Attachments } from "../machine/machine.ts";
 import type { Candidate, MachineRequest, MachineSpec } from "../machine/spec.ts";
-import type { NewMachine } from "../store/machines.ts";
-import { attach, type AttachedIds } from "./attachments.ts";
-import { coolLast, COOL_DOWN_MS, isSamePair, MOST_TRIED, triedCandidate, type Candidates } from "./candidates.ts";
+import type { Chosen, NewMachine } from "../store/machines.ts";
+import { attach, toConfirm, type AttachedIds } from "./attachments.ts";
+import { COOL_DOWN_MS, isSamePair, MOST_TRIED, noRoom, triedCandidate, type Candidates } from "./candidates.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { endMadeWith } from "./end-made-with.ts";
 import { tryWithRoom } from "./make-room.ts";
 import { heldByOurs, record, RELEASED, type Created } from "./record.ts";
-import {
-  onDriverError,
-  refusalOf,
-  refused,
-  underLimit,
-  type Outcome,
-  type Refusal,
-  type TriedCandidate,
-} from "./refusal.ts";
+import { onDriverError, refusalOf, refused, type Outcome, type Refusal, type TriedCandidate } from "./refusal.ts";
 import { reclaim, saysNothingMade, trying, type Claim } from "./trying.ts";
 
 /** What a machine is to be, and where it is tried. */
 export interface Wanted {
   readonly request: MachineRequest;
   readonly attachments: readonly Attachment[];
+  /** What became of them when they were noted with the row; null where they are still to be seen to. */
+  readonly attached: Outcome<AttachedIds> | null;
   readonly candidates: Candidates;
+  /** The same in the order in which they are tried. */
+  readonly inOrder: Candidates;
 }
 
 /** One call's tries to make a row's machine. */
@@ -64,7 +59,7 @@ async function tryAll(
   wanted: Wanted,
   claim: Claim,
 ): Promise<Outcome<Created>> {
-  const attached = await attach(context, row, wanted.attachments, claim);
+  const attached = wanted.attached ?? (await attach(context, row, wanted.attachments, claim));
   if (!attached.ok) {
     await giveUp(context, { row, claim }, attached.refusal, !claim.resumed);
     return attached;
@@ -72,7 +67,7 @@ async function tryAll(
   const elsewhere = await madeBefore(context, { row, claim });
   if (elsewhere) return elsewhere;
   const tries: Tries = { ...wanted, row, ids: attached.value, claim, tried: [], limits: [], snapshots: new Map() };
-  for (const candidate of (await coolLast(context, wanted.candidates)).slice(0, MOST_TRIED)) {
+  for (const candidate of wanted.inOrder.slice(0, MOST_TRIED)) {
     const outcome = await tryWithRoom(
       context,
       tries,
@@ -95,7 +90,10 @@ async function tryOne(context: Context, tries: Tries, candidate: Candidate): Pro
   // The row owns each further try anew, and shows what is being tried.
   const { credential, labels, keepOnFailureMs } = row;
   const chosen = { ...candidate, image, attachments: toConfirm(ids), credential, labels, keepOnFailureMs };
-  if (!(await store.machines.choose(row.uid, chosen, now(), reclaim(tries.claim, now())))) return refused(RELEASED);
+  const isOurs =
+    isWritten(context, tries, chosen) ||
+    (await store.machines.choose(row.uid, chosen, now(), reclaim(tries.claim, now())));
+  if (!isOurs) return refused(RELEASED);
   const machine = await driver.create(specOf(row, { ...request, ...candidate, image }, ids));
   const isOpen = (one: Candidate) => ![candidate, ...tried].some((other) => isSamePair(other, one));
   const candidates = [
@@ -105,6 +103,20 @@ async function tryOne(context: Context, tries: Tries, candidate: Candidate): Pro
   ];
   const written = { ...row, attachments: chosen.attachments };
   return record(context, written, machine, { isNew: !tries.claim.resumed, candidates });
+}
+
+/** So young a claim is as good as one that begins now. */
+const YOUNG_MS = 1000;
+
+/**
+ * Whether a row says already what is tried: it was written for that a moment ago, and nobody has been asked anything since who could
+ * have taken a while.
+ */
+function isWritten({ rules, now }: Context, { row, attached, claim, tried }: Tries, chosen: Chosen): boolean {
+  const isFirst = !claim.resumed && claim.untils.length === 1 && tried.length === 0;
+  const isYoung = attached !== null && rules.installations.length === 1 && now() - row.requestedAt < YOUNG_MS;
+  const isSame = isSamePair(row, chosen) && row.image === chosen.image;
+  return isFirst && isYoung && isSame && JSON.stringify(row.attachments) === JSON.stringify(chosen.attachments);
 }
 
 async function failed(
@@ -180,10 +192,6 @@ export const tryingMachine = <T>(
   act: () => Promise<T>,
 ): Promise<T> => trying(claim, now, (error) => store.work.giveBackTry(uid, claim.untils, error, now()), act);
 
-/** What the machine is to be seen with once it runs; a key cannot be seen. */
-const toConfirm = ({ firewallIds, networkIds }: AttachedIds): Attachments | null =>
-  firewallIds.length + networkIds.length === 0 ? null : { firewallIds, networkIds };
-
 /** The image by name or id: of a selector the newest snapshot that the candidate can boot, asked for once a server type. */
 async function imageOf(
   { capabilities }: Context,
@@ -197,20 +205,6 @@ async function imageOf(
     return found;
   }
   throw invalidInput({ field: "image", rule: "must be a name or an id: this provider has no snapshots" });
-}
-
-function noRoom(tried: readonly TriedCandidate[], limit: ProviderLimit | undefined): Refusal {
-  const pairs = tried.map(
-    ({ serverType, region, reason }) => `${serverType} in ${region} (${reason ?? "not tried yet"})`,
-  );
-  return {
-    code: "capacity",
-    message: `The provider has no room: ${pairs.join("; ")}.`,
-    next: "Offer more server types or regions, or the same later.",
-    retryAfterSeconds: 30,
-    candidates: tried,
-    ...(limit ? underLimit(limit, "Offer more server types or regions, or the same later") : {}),
-  };
 }
 
 /** Whether it is certain that no machine came of this call, nor of one before it. */

@@ -1,10 +1,11 @@
 import type { Policy } from "../auth/policy.ts";
+import type { ProviderLimit } from "../driver/driver.ts";
 import { cheapestFirst } from "../machine/server-type.ts";
 import type { Candidate } from "../machine/spec.ts";
 import { readCatalogue } from "./catalogue.ts";
 import type { Context, RequestContext } from "./context.ts";
 import type { CompleteOrder } from "./order.ts";
-import { done, refused, type Outcome, type TriedCandidate } from "./refusal.ts";
+import { done, refused, underLimit, type Outcome, type Refusal, type TriedCandidate } from "./refusal.ts";
 import { mayName } from "./rights.ts";
 
 /** Pairs to try in order of preference, one at least. */
@@ -29,11 +30,12 @@ export const isSamePair = (a: Candidate, b: Candidate): boolean =>
   a.serverType === b.serverType && a.region === b.region;
 
 /** The candidates in their order, those that had no room a moment ago behind the others. */
-export async function coolLast({ store, now }: Context, candidates: readonly Candidate[]): Promise<Candidate[]> {
-  if (candidates.length < 2) return [...candidates];
+export async function coolLast({ store, now }: Context, candidates: Candidates): Promise<Candidates> {
+  if (candidates.length < 2) return candidates;
   const cooling = await store.cooldowns.current(now());
   const isCooling = (one: Candidate): boolean => cooling.some((other) => isSamePair(one, other));
-  return [...candidates.filter((one) => !isCooling(one)), ...candidates.filter(isCooling)];
+  const [first, ...others] = [...candidates.filter((one) => !isCooling(one)), ...candidates.filter(isCooling)];
+  return [first ?? candidates[0], ...others];
 }
 
 /**
@@ -68,4 +70,19 @@ export async function candidatesOf(
     about: "offer",
     retryAfterSeconds: 60,
   });
+}
+
+/** What is said where none had room; `limit` is the first of the provider's that one of them met. */
+export function noRoom(tried: readonly TriedCandidate[], limit: ProviderLimit | undefined): Refusal {
+  const pairs = tried.map(
+    ({ serverType, region, reason }) => `${serverType} in ${region} (${reason ?? "not tried yet"})`,
+  );
+  return {
+    code: "capacity",
+    message: `The provider has no room: ${pairs.join("; ")}.`,
+    next: "Offer more server types or regions, or the same later.",
+    retryAfterSeconds: 30,
+    candidates: tried,
+    ...(limit ? underLimit(limit, "Offer more server types or regions, or the same later") : {}),
+  };
 }

@@ -7,7 +7,23 @@ import { done, onDriverError, refusalOf, refused, type Outcome } from "./refusal
 /** Stock changes within hours; what is older is asked for again. */
 const FRESH_MS = 10 * 60_000;
 
-type Asking = Pick<Context, "store" | "capabilities" | "provider" | "now">;
+type Asking = Pick<Context, "store" | "capabilities" | "provider" | "credential" | "now">;
+
+/**
+ * What the provider last said that it offers; null where it never did. From then on it need not be asked in which currency the project
+ * pays, which is what its prices are in.
+ */
+export async function knownCatalogue({
+  store,
+  capabilities,
+  provider,
+  credential,
+}: Omit<Asking, "now">): Promise<Catalogue | null> {
+  const known = await store.catalogues.read(provider);
+  const currency = known?.currency ?? null;
+  if (currency !== null && known?.credential === (await credential())) capabilities.recallCurrency?.(currency);
+  return known;
+}
 
 /** Whether nobody needs to ask again yet. */
 export const isFresh = (known: Catalogue | null, now: number): known is Catalogue =>
@@ -18,11 +34,13 @@ const MOST_PAGES = 10;
 
 /** Asks the provider what it offers, and keeps that. Provider failures surface. */
 export async function askCatalogue(
-  { store, capabilities, provider, now }: Asking,
+  { store, capabilities, provider, credential, now }: Asking,
   maxPages = MOST_PAGES,
 ): Promise<Catalogue> {
   const fetchedAt = now();
-  const catalogue = { serverTypes: (await capabilities.serverTypes?.({ maxPages })) ?? [], fetchedAt };
+  const serverTypes = (await capabilities.serverTypes?.({ maxPages })) ?? [];
+  const currency = capabilities.currency?.() ?? null;
+  const catalogue = { serverTypes, fetchedAt, currency, credential: await credential() };
   await store.catalogues.write(provider, catalogue);
   return catalogue;
 }
@@ -35,8 +53,8 @@ export async function readCatalogue(
   context: Asking & Pick<RequestContext, "withinRate">,
   isEnough: (known: Catalogue) => boolean = () => true,
 ): Promise<Outcome<Catalogue>> {
-  const { store, provider, capabilities, now } = context;
-  const known = await store.catalogues.read(provider);
+  const { capabilities, now } = context;
+  const known = await knownCatalogue(context);
   // What is left of the provider's rate limit then is for deletes.
   if ((isFresh(known, now()) && isEnough(known)) || (known !== null && capabilities.hasHeadroom?.() === false))
     return done(known);

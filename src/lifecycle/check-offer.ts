@@ -2,6 +2,7 @@ import type { MachineRequest } from "../machine/spec.ts";
 import type { ServerType } from "../machine/server-type.ts";
 import { invalid, valid, type Checked } from "../machine/validation.ts";
 import type { Catalogue } from "../store/catalogues.ts";
+import { knownCatalogue } from "./catalogue.ts";
 import type { Context } from "./context.ts";
 import type { CompleteOrder } from "./order.ts";
 import { breaksRule, done, onDriverError, refusalOf, refused, type Outcome } from "./refusal.ts";
@@ -9,7 +10,9 @@ import { breaksRule, done, onDriverError, refusalOf, refused, type Outcome } fro
 /** What is older may have been overtaken by what the provider sells since. */
 const BELIEVED_MS = 86_400_000;
 
-const NOTHING_KNOWN: Catalogue = { serverTypes: [], fetchedAt: 0 };
+const NOTHING_KNOWN: Pick<Catalogue, "serverTypes" | "fetchedAt"> = { serverTypes: [], fetchedAt: 0 };
+
+type Knowing = Parameters<typeof knownCatalogue>[0] & Pick<Context, "now">;
 
 type Wish = Pick<CompleteOrder, "serverTypes" | "regions">;
 
@@ -18,10 +21,7 @@ type Wish = Pick<CompleteOrder, "serverTypes" | "regions">;
  * does not have, or does not sell there, is refused, and nothing is asked for that. What it does not know is not. Answers what the
  * catalogue says, however old it is.
  */
-export const checkOffer = (
-  context: Pick<Context, "store" | "provider" | "now">,
-  wish: Wish,
-): Promise<Outcome<readonly ServerType[]>> =>
+export const checkOffer = (context: Knowing, wish: Wish): Promise<Outcome<readonly ServerType[]>> =>
   judged(context, (types, now) => {
     const words = checkWords(types, wish);
     return words.ok ? checkPairs(types, wish, now) : words;
@@ -43,18 +43,17 @@ export async function checkImage(
 }
 
 /** What the catalogue says of a region alone, which something beside machines is to be in. */
-export const checkRegion = (
-  context: Pick<Context, "store" | "provider" | "now">,
-  region: string,
-): Promise<Outcome<unknown>> => judged(context, (types) => checkWords(types, { regions: [region] }));
+export const checkRegion = (context: Knowing, region: string): Promise<Outcome<unknown>> =>
+  judged(context, (types) => checkWords(types, { regions: [region] }));
 
 async function judged(
-  { store, provider, now }: Pick<Context, "store" | "provider" | "now">,
+  context: Knowing,
   judge: (types: readonly ServerType[], now: number) => Checked<void>,
 ): Promise<Outcome<readonly ServerType[]>> {
-  const { serverTypes: types, fetchedAt } = (await store.catalogues.read(provider)) ?? NOTHING_KNOWN;
-  const isBelieved = types.length > 0 && now() - fetchedAt <= BELIEVED_MS;
-  const checked = isBelieved ? judge(types, now()) : valid(undefined);
+  const now = context.now();
+  const { serverTypes: types, fetchedAt } = (await knownCatalogue(context)) ?? NOTHING_KNOWN;
+  const isBelieved = types.length > 0 && now - fetchedAt <= BELIEVED_MS;
+  const checked = isBelieved ? judge(types, now) : valid(undefined);
   return checked.ok ? done(types) : breaksRule(checked.problem);
 }
 

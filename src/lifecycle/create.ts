@@ -1,27 +1,23 @@
-import type { Policy } from "../auth/policy.ts";
 import { tokenIdOf, type Principal } from "../auth/principal.ts";
-import { Misconfigured } from "../machine/misconfigured.ts";
 import { isLive, type MachineRow } from "../machine/machine.ts";
-import { checkName, providerName } from "../machine/name.ts";
-import { hourMicroEur, type Priced } from "../machine/money.ts";
+import { providerName } from "../machine/name.ts";
+import type { Priced } from "../machine/money.ts";
 import type { Limits } from "../store/machine-limits.ts";
-import type { ServerType } from "../machine/server-type.ts";
 import type { NewMachine } from "../store/machines.ts";
-import { checkAttachments } from "./attachments.ts";
-import { attempt, tryingMachine, type Wanted } from "./attempt.ts";
+import { checkAttachments, noted, toConfirm, type Standing } from "./attachments.ts";
+import { attempt, tryingMachine } from "./attempt.ts";
+import { knownCatalogue } from "./catalogue.ts";
 import { checkImage, checkOffer } from "./check-offer.ts";
-import { candidatesOf } from "./candidates.ts";
 import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
-import { beyondMoney, unpriced } from "./limits-in-euro.ts";
-import { accountOfRow, beyondCount, limitMoney, limitsOf } from "./limits.ts";
+import { beyondMoney } from "./limits-in-euro.ts";
+import { accountOfRow, beyondCount, limitsOf } from "./limits.ts";
 import { mayAsk } from "./pace.ts";
-import { priceOfCandidates } from "./price-of-candidates.ts";
-import { checkOrder, type CheckedOrder, type MachineOrder } from "./order.ts";
+import type { MachineOrder } from "./order.ts";
+import { endOf, planOf, priceWithin, siteOf, type Plan, type Sited } from "./plan.ts";
 import { known, RELEASING, type Created } from "./record.ts";
-import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
-import { checkLength, checkMade, checkSaid, longestOf, profilesOf } from "./rights.ts";
-import { specHash } from "./spec-hash.ts";
+import { CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
+import { checkLength, longestOf } from "./rights.ts";
 import { claimAt, claimLeftMs } from "./trying.ts";
 
 /**
@@ -57,16 +53,19 @@ export async function createMachine(
     if (!offered.ok) return offered;
     const paced = await mayAsk(context);
     if (!paced.ok) return paced;
-    const choice = await candidatesOf(context, plan);
+    const choice = await siteOf(context, plan);
     if (!choice.ok) return choice;
     const limits = limitsOf(principal, rules, { now, expiresAt: endOf(context, plan, now) });
-    const sited = { ...plan, candidates: choice.value };
+    const sited = choice.value;
     const price = await priceWithin(context, sited, limits, offered.value);
     if (!price.ok) return price;
     const lent = await checkImage(context, plan.request);
     if (!lent.ok) return lent;
-    const row = await rowOf(context, sited, price.value, now);
-    const made = await begin(context, row, { ...sited, limits });
+    const claimed = await claimFirst(context, plan);
+    if (!claimed.ok) return claimed;
+    const standing = usable.value;
+    const row = await rowOf(context, { ...sited, standing }, price.value, now);
+    const made = await begin(context, row, { ...sited, standing, limits });
     if (made !== null) return made;
     const beyond =
       (await beyondCount(context, principal, limits)) ??
@@ -76,69 +75,18 @@ export async function createMachine(
   return refused(RELEASING);
 }
 
-/** What a create is to come to, as far as that is known before the first look at a row. */
-interface Plan extends CheckedOrder, Pick<MachineRow, "name" | "credential" | "specSha256"> {
-  readonly principal: Principal;
+/** The first create of all says which installation this database serves: last of what is settled before something is made. */
+const claimFirst = async (context: RequestContext, { isClaimed }: Plan): Promise<Outcome<unknown>> =>
+  isClaimed ? done(undefined) : claimInstallation(context);
+
+/** What is written down of a create, and with what. */
+interface Ready extends Sited {
+  /** Null where something is to be made with it. */
+  readonly standing: Standing | null;
 }
 
-/** The same, and where it is tried. */
-type Sited = Plan & Pick<Wanted, "candidates">;
-
-async function planOf(
-  context: RequestContext,
-  principal: Principal,
-  name: string,
-  said: MachineOrder,
-): Promise<Outcome<Plan>> {
-  const named = checkName(name);
-  if (!named.ok) return breaksRule(named.problem);
-  const allowed = mayCreate(context, principal.policy, said);
-  if (!allowed.ok) return allowed;
-  const installation = await claimInstallation(context);
-  if (!installation.ok) return installation;
-  const [credential, specSha256] = [await context.credential(), await specHash(said)];
-  return done({ ...allowed.value, principal, name, credential, specSha256 });
-}
-
-/** Whether an order breaks no rule and no policy, as far as that can be told without asking anybody. */
-export function mayCreate(
-  { rules }: Pick<RequestContext, "rules">,
-  policy: Policy,
-  said: MachineOrder,
-): Outcome<CheckedOrder> {
-  // First what the caller may not say at all: no rule of a profile that is not his to name is told.
-  const sayable = checkSaid(policy, said);
-  if (!sayable.ok) return sayable;
-  // Nor are others' profiles named to whoever mistypes one.
-  const checked = checkOrder(said, { ...rules, profiles: profilesOf(policy, rules.profiles) });
-  if (!checked.ok) return breaksRule(checked.problem);
-  const allowed = checkMade(policy, checked.value);
-  return allowed.ok ? done(checked.value) : allowed;
-}
-
-/** When the lease ends of a machine that is asked for at `now`; unix milliseconds. */
-function endOf({ rules }: RequestContext, { principal, ttlMs }: Plan, now: number): number {
-  return now + (ttlMs ?? Math.min(rules.defaultTtlMs, longestOf(principal.policy, rules)));
-}
-
-/** What it costs at most; refused where that is unknown, and limits in euro are to hold. */
-async function priceWithin(
-  context: RequestContext,
-  { principal, request, candidates }: Sited,
-  limits: Limits,
-  offers: readonly ServerType[],
-): Promise<Outcome<Priced>> {
-  const mustBeKnown = limitMoney(limits);
-  const price = await priceOfCandidates(context, candidates, { offers, hasIpv4: request.enableIpv4, mustBeKnown });
-  if (!mustBeKnown || hourMicroEur(price) !== null) return done(price);
-  const currency = context.capabilities.otherCurrency?.() ?? null;
-  if (currency !== null)
-    throw new Misconfigured("CURRENCY", `must be ${currency}, which the provider's project pays in: limits go by it`);
-  return principal.policy.takesUnknownPrice ? done(price) : unpriced(context, principal);
-}
-
-async function rowOf(context: RequestContext, plan: Sited, price: Priced, now: number): Promise<NewMachine> {
-  const { principal, name, credential, specSha256, request, candidates, keepOnFailureMs } = plan;
+async function rowOf(context: RequestContext, plan: Ready, price: Priced, now: number): Promise<NewMachine> {
+  const { principal, name, credential, specSha256, request, inOrder, keepOnFailureMs, standing } = plan;
   const { owner, account } = principal;
   const [installation] = context.rules.installations;
   return {
@@ -151,13 +99,14 @@ async function rowOf(context: RequestContext, plan: Sited, price: Priced, now: n
     installation,
     credential,
     specSha256,
-    ...candidates[0],
+    ...inOrder[0],
     image: request.image,
     labels: request.labels,
     requestedAt: now,
     expiresAt: endOf(context, plan, now),
     maxUntil: now + longestOf(principal.policy, context.rules),
     keepOnFailureMs,
+    attachments: standing && toConfirm(standing.ids),
     ...price,
   };
 }
@@ -166,16 +115,22 @@ async function rowOf(context: RequestContext, plan: Sited, price: Priced, now: n
 function begin(
   context: RequestContext,
   row: NewMachine,
-  plan: Sited & { readonly limits: Limits },
+  plan: Ready & { readonly limits: Limits },
 ): Promise<Outcome<Created> | null> {
-  const { store } = context;
+  const { machines } = context.store;
+  const { limits, standing } = plan;
   const claim = claimAt(row.requestedAt, false, tokenIdOf(plan.principal));
   const [until = row.requestedAt] = claim.untils;
-  return tryingMachine(context, row.uid, claim, async () =>
-    (await store.machines.insert(row, until, { tokenId: claim.tokenId, limits: plan.limits }))
-      ? attempt(context, row, plan, claim)
-      : null,
-  );
+  return tryingMachine(context, row.uid, claim, async () => {
+    const used = await machines.insertUsing(row, until, {
+      tokenId: claim.tokenId,
+      limits,
+      uses: standing?.uids ?? [],
+    });
+    return used === null
+      ? null
+      : attempt(context, row, { ...plan, attached: standing && noted(standing, used) }, claim);
+  });
 }
 
 async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Promise<Outcome<Created>> {
@@ -191,16 +146,18 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   if (tooLong !== null) return tooLong;
   const paced = await mayAsk(context);
   if (!paced.ok) return paced;
-  const choice = await candidatesOf(context, plan);
+  const choice = await siteOf(context, plan);
   if (!choice.ok) return choice;
   // Since the first try it may have been taken back.
   const lent = await checkImage(context, plan.request);
   if (!lent.ok) return lent;
-  const wanted = { ...plan, candidates: choice.value };
+  const wanted = { ...choice.value, attached: null };
   const limits = limitsOf(principal, context.rules, { now, expiresAt: row.expiresAt });
-  const offers = (await context.store.catalogues.read(context.provider))?.serverTypes ?? [];
+  const offers = (await knownCatalogue(context))?.serverTypes ?? [];
   const price = await priceWithin(context, wanted, limits, offers);
   if (!price.ok) return price;
+  const claimed = await claimFirst(context, plan);
+  if (!claimed.ok) return claimed;
   const claim = claimAt(now, true, tokenIdOf(principal));
   const [until = now] = claim.untils;
   // The try goes out under the credential of now, whatever the one before did, and with what its profile says now.

@@ -3,6 +3,7 @@ import { DriverError, getIfThere, isNotFound, type Driver } from "../driver/driv
 import { decide, type Verdict } from "../machine/decide.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import { isSame, selectorOf } from "../machine/ownership.ts";
+import { StoreError } from "../store/db.ts";
 import { absent, present, UNKNOWN, type Sighting } from "../machine/sighting.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { adoptCredential, doubtOf } from "./credential.ts";
@@ -14,6 +15,15 @@ import { done, IDENTITY_MISMATCH, refusalOf, refused, type Outcome, type Refusal
  * else `deleting`. A row that was closed only because nobody saw its machine stays closed, should it be seen again. A refusal means that somebody has to act at the provider; the word still stands.
  */
 export async function destroyMachine(context: RequestContext, row: MachineRow): Promise<Outcome<MachineRow>> {
+  try {
+    return await destroyOnRecord(context, row);
+  } catch (error) {
+    if (!(error instanceof StoreError) || !error.isFull) throw error;
+    return destroyOffRecord(context, row, error);
+  }
+}
+
+async function destroyOnRecord(context: RequestContext, row: MachineRow): Promise<Outcome<MachineRow>> {
   const { store, now } = context;
   const current = async (known: MachineRow) => done((await store.machines.byUid(row.uid)) ?? known);
   // Its word stands, and the sweep goes by it: over the rate there is nothing to write down once more.
@@ -40,6 +50,37 @@ export async function destroyMachine(context: RequestContext, row: MachineRow): 
     if (!(error instanceof DriverError)) throw error;
     await store.work.giveBack(marked.uid, error.message, now());
     return error.code === "protected" ? refused(refusalOf(error)) : current(marked);
+  }
+}
+
+/**
+ * The same while the database is full: neither the word nor the end can be written down, and a machine must not live on for that. It is judged by its
+ * row and a fresh look, as ever. What fails is refused, because no sweep knows of the word; of the end the provider tells it.
+ */
+async function destroyOffRecord(
+  context: RequestContext,
+  row: MachineRow,
+  cause: StoreError,
+): Promise<Outcome<MachineRow>> {
+  const { driver, rules, now } = context;
+  if (!isLive(row)) return done(row);
+  const paced = await context.withinRate();
+  if (!paced.ok) return paced;
+  const asked: MachineRow = { ...row, status: "deleting", destroyRequestedAt: row.destroyRequestedAt ?? now() };
+  try {
+    for (const sighting of await lookAt(context, asked)) {
+      const verdict = decide(asked, sighting, now(), rules);
+      const refusal = refusalOfVerdict(verdict);
+      if (refusal !== null) return refused(refusal);
+      // What nobody can tell yet would be the sweep's, which goes by what is written down.
+      if (WAITS[verdict.reason] !== undefined) throw cause;
+      if (verdict.act === "destroy" && sighting.seen === "present")
+        await destroySeen(driver, sighting.machine, selectorOf(asked, rules));
+    }
+    return done(asked);
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    return refused(refusalOf(error));
   }
 }
 

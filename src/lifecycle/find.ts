@@ -2,6 +2,7 @@ import type { Principal } from "../auth/principal.ts";
 import { isLive, type MachineRow } from "../machine/machine.ts";
 import { parseRef, type Ref } from "../machine/name.ts";
 import { isLiveResource, parseResourceRef, type ResourceKind, type ResourceRow } from "../machine/resource.ts";
+import type { Shown } from "../store/machine-reads.ts";
 import type { Context } from "./context.ts";
 import { breaksRule, done, type Outcome } from "./refusal.ts";
 
@@ -14,6 +15,16 @@ export async function findMachine(
   if (ref.by === "name") return machines.byName(principal.owner, ref.name);
   const row = await machines.byUid(ref.uid);
   return row !== null && maySee(principal, row) ? row : null;
+}
+
+/** The same, as it is shown. */
+export async function findToShow(
+  { store: { machines } }: Pick<Context, "store">,
+  principal: Principal,
+  ref: Ref,
+): Promise<Shown | null> {
+  const shown = await machines.toShow(principal.owner, ref);
+  return shown !== null && (ref.by === "name" || maySee(principal, shown.row)) ? shown : null;
 }
 
 /** The same of a firewall, a network or a key. */

@@ -9,18 +9,29 @@ const INSTALLATION_CHANGED: Refusal = {
   retryAfterSeconds: 60,
 };
 
+type Claiming = Pick<RequestContext, "store" | "rules">;
+
 /**
  * The installation to make things under, if this database may serve it. It remembers the first that it served; another may only take
  * over what it names as its previous ones, because machines under an unnamed one would be forgotten. Called before each create.
  */
-export async function claimInstallation({
-  store: { settings },
-  rules: { installations },
-}: Pick<RequestContext, "store" | "rules">): Promise<Outcome<string>> {
+export async function claimInstallation(context: Claiming): Promise<Outcome<string>> {
+  const { settings } = context.store;
+  const [current] = context.rules.installations;
+  return serve(context, (await settings.installation()) ?? (await settings.claimInstallation(current)));
+}
+
+/** Whether it may serve it, and whether it serves any by now. */
+export async function checkInstallation(context: Claiming): Promise<Outcome<{ readonly isClaimed: boolean }>> {
+  const known = await context.store.settings.installation();
+  const served = known === null ? done(undefined) : await serve(context, known);
+  return served.ok ? done({ isClaimed: known !== null }) : served;
+}
+
+async function serve({ store, rules: { installations } }: Claiming, known: string): Promise<Outcome<string>> {
   const [current] = installations;
-  const known = await settings.claimInstallation(current);
   if (known === current) return done(current);
   if (!installations.includes(known)) return refused(INSTALLATION_CHANGED);
-  await settings.moveInstallation(known, current);
+  await store.settings.moveInstallation(known, current);
   return done(current);
 }

@@ -1,6 +1,7 @@
 import { isOurs, ourSelector } from "../machine/ownership.ts";
 import { LABEL, uidIn } from "../machine/labels.ts";
 import type { MachineRow } from "../machine/machine.ts";
+import type { Shown } from "../store/machine-reads.ts";
 import type { RequestContext } from "./context.ts";
 import { done, onDriverError, type Outcome } from "./refusal.ts";
 import { claimLeftMs } from "./trying.ts";
@@ -27,11 +28,10 @@ export async function refreshCreating(
   return look(context, rows, creating);
 }
 
-/** The same for one machine that joined a network and has no address in it yet. */
-export async function refreshJoining(context: RequestContext, row: MachineRow): Promise<MachineRow> {
-  if (row.phase !== "active" || row.privateIpv4 !== "" || !(await context.store.resources.usesNetwork(row.uid)))
-    return row;
-  const [fresh = row] = await look(context, [row], [row]);
+/** The same for one machine that is shown, whether it is being created or joins a network and has no address in it yet. */
+export async function refreshShown(context: RequestContext, { row, isJoining }: Shown): Promise<MachineRow> {
+  const [created = row] = await refreshCreating(context, [row]);
+  const [fresh = created] = isJoining && created.privateIpv4 === "" ? await look(context, [created], [created]) : [];
   return fresh;
 }
 

@@ -2,6 +2,7 @@ import { PASS_EVERY_MS } from "./inventory.ts";
 import { LONGEST_BACK_OFF_MS } from "../lifecycle/back-off.ts";
 import type { SweepMemory } from "../store/lock.ts";
 import type { Store } from "../store/store.ts";
+import type { Plan } from "./budget.ts";
 
 /** How often cron starts a sweep. */
 const INTERVAL_MS = 60_000;
@@ -11,6 +12,10 @@ const MISSED_INTERVALS = 3;
 const OVERDUE_MS = 1_800_000;
 /** A label so long behind its lease is one that the sweeps do not get written. */
 const BEHIND_MS = 15 * 60_000;
+
+/** What a database may hold, by the Workers plan (D1's limits). */
+const MOST_BYTES: Readonly<Record<Plan, number>> = { free: 500e6, paid: 10_000e6 };
+const NEARLY_FULL = 0.95;
 
 export interface Health {
   readonly status: "green" | "red";
@@ -54,6 +59,13 @@ function* overdueOf({ settledAt, inventoriedAt, firstSweepAt }: SweepMemory, wal
     wallNow - Math.max(at, firstSweepAt) > MISSED_INTERVALS * intervalMs;
   if (isOverdue(settledAt, INTERVAL_MS)) yield "creates and destroys under way are not followed; see GET /v1/sweeps";
   if (isOverdue(inventoriedAt, PASS_EVERY_MS)) yield "the inventory is not read; see GET /v1/sweeps";
+}
+
+/** Whether the database will soon take nothing more; `bytes` is what it holds. */
+export function* fullnessOf(bytes: number, plan: Plan): Iterable<string> {
+  const most = MOST_BYTES[plan];
+  if (bytes > NEARLY_FULL * most)
+    yield `the database holds ${Math.floor(bytes / 1e6)} of its ${most / 1e6} MB, and nothing is created once it is full: shorten KEEP_HISTORY, or take a plan with more room`;
 }
 
 /** Why sweeps are not seen to run at all, whatever they achieve; empty where they are. */

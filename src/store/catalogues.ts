@@ -1,41 +1,57 @@
-import * as z from "zod";
 import { toMicroEur } from "../machine/money.ts";
 import type { RegionOffer, ServerType } from "../machine/server-type.ts";
-import { jsonText, parseFirst } from "./rows.ts";
+import {
+  intOf,
+  intOrNull,
+  jsonOf,
+  listOf,
+  numberOf,
+  textOf,
+  textOrNull,
+  truthOf,
+  type Reader,
+  type Row,
+} from "./columns.ts";
+import { parseFirst } from "./rows.ts";
 import { insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
-
-/** What was written before it had these has none. */
-const price = z.number().nullable().default(null);
-
-const serverType: z.ZodType<ServerType> = z.object({
-  name: z.string(),
-  arch: z.string(),
-  cores: z.number(),
-  memoryGb: z.number(),
-  regions: z.array(
-    z.object({
-      region: z.string(),
-      available: z.boolean(),
-      unavailableAfter: z.int().nullable(),
-      deprecated: z.boolean(),
-      priceEurPerHour: price,
-      priceEurPerMonth: price,
-      ipv4EurPerHour: price,
-      ipv4EurPerMonth: price,
-    }),
-  ),
-});
 
 /** What a provider offered at that time, unix milliseconds. */
 export interface Catalogue {
   readonly serverTypes: readonly ServerType[];
   readonly fetchedAt: number;
+  /** The currency that the project pays in, where that was said, and the fingerprint of the credential under which it was. */
+  readonly currency: string | null;
+  readonly credential: string | null;
 }
 
-const catalogueRow: z.ZodType<Catalogue> = z
-  .object({ server_types: jsonText(z.array(serverType)), fetched_at: z.int() })
-  .transform((row) => ({ serverTypes: row.server_types, fetchedAt: row.fetched_at }));
+/** A row of `catalogues`: the types of all regions are much to read, and each create reads them. */
+export const catalogueRow: Reader<Catalogue> = (row) => ({
+  serverTypes: listOf(jsonOf(row, "server_types"), serverType),
+  fetchedAt: intOf(row, "fetched_at"),
+  currency: textOrNull(row, "currency"),
+  credential: textOrNull(row, "credential"),
+});
+const serverType: Reader<ServerType> = (type) => ({
+  name: textOf(type, "name"),
+  arch: textOf(type, "arch"),
+  cores: numberOf(type, "cores"),
+  memoryGb: numberOf(type, "memoryGb"),
+  regions: listOf(type["regions"], regionOffer),
+});
+const regionOffer: Reader<RegionOffer> = (region) => ({
+  region: textOf(region, "region"),
+  available: truthOf(region, "available"),
+  unavailableAfter: intOrNull(region, "unavailableAfter"),
+  deprecated: truthOf(region, "deprecated"),
+  priceEurPerHour: euroOf(region, "priceEurPerHour"),
+  priceEurPerMonth: euroOf(region, "priceEurPerMonth"),
+  ipv4EurPerHour: euroOf(region, "ipv4EurPerHour"),
+  ipv4EurPerMonth: euroOf(region, "ipv4EurPerMonth"),
+});
+/** What was written before it had these has none. */
+const euroOf = (region: Row, key: string): number | null =>
+  (region[key] ?? null) === null ? null : numberOf(region, key);
 
 /** The `catalogues` table: what each provider offers, as it last said. */
 export function createCatalogueStore(db: Db) {
@@ -44,10 +60,12 @@ export function createCatalogueStore(db: Db) {
       return parseFirst(catalogueRow, await db.read(query("SELECT * FROM catalogues WHERE provider = ?", provider)));
     },
 
-    async write(provider: string, { serverTypes, fetchedAt }: Catalogue): Promise<void> {
+    async write(provider: string, { serverTypes, fetchedAt, currency, credential }: Catalogue): Promise<void> {
       const said = {
         server_types: JSON.stringify(serverTypes),
         fetched_at: fetchedAt,
+        currency,
+        credential,
         dearest_micro_eur: dearestOf(serverTypes, ({ priceEurPerHour }) => priceEurPerHour),
         dearest_ipv4_micro_eur: dearestOf(serverTypes, ({ ipv4EurPerHour }) => ipv4EurPerHour),
       };

@@ -1,12 +1,17 @@
-import * as z from "zod";
 import type { Candidate } from "../machine/spec.ts";
+import { intOf, textOf, type Reader } from "./columns.ts";
 import { parseRows } from "./rows.ts";
 import { insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
-const pair: z.ZodType<Candidate> = z
-  .object({ server_type: z.string(), region: z.string() })
-  .transform((row) => ({ serverType: row.server_type, region: row.region }));
+const pair: Reader<Candidate & { readonly until: number }> = (row) => ({
+  serverType: textOf(row, "server_type"),
+  region: textOf(row, "region"),
+  until: intOf(row, "until"),
+});
+
+/** The database leaves out what is over by the minute, so that one question stands for a while; the rest is left out here. */
+const MINUTE_MS = 60_000;
 
 /** The `cooldowns` table: pairs of server type and region that had no room a moment ago. */
 export function createCooldownStore(db: Db) {
@@ -17,7 +22,8 @@ export function createCooldownStore(db: Db) {
     },
 
     async current(now: number): Promise<Candidate[]> {
-      return parseRows(pair, await db.read(query("SELECT server_type, region FROM cooldowns WHERE until > ?", now)));
+      const asked = query("SELECT server_type, region, until FROM cooldowns WHERE until > ?", now - (now % MINUTE_MS));
+      return parseRows(pair, await db.read(asked)).filter(({ until }) => until > now);
     },
   };
 }

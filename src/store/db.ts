@@ -17,6 +17,8 @@ export interface Sql {
   rows(statement: Statement): Promise<readonly unknown[]>;
   /** Runs all or none, in order; the rows of each. */
   batch(statements: readonly Statement[]): Promise<readonly (readonly unknown[])[]>;
+  /** How much it holds. */
+  bytes(): Promise<number>;
 }
 
 export const ODD_ROW = "a row cannot be read";
@@ -25,8 +27,14 @@ export const ODD_ROW = "a row cannot be read";
 export class StoreError extends Error {
   override readonly name = "StoreError";
 
+  /** Nothing more can be written: the plan gives it no more room. What is there can be read, and deleted. */
+  get isFull(): boolean {
+    return /disk is full|maximum (DB size|account storage limit)/.test(this.message);
+  }
+
   /** What is wrong, without the words of SQL. */
   get hint(): string {
+    if (this.isFull) return "the database is full: shorten KEEP_HISTORY, or take a plan with more room";
     return /no such (table|column)/.test(this.message) || this.message === ODD_ROW
       ? "the database has no schema, or an old one: apply the migrations"
       : "the database does not answer";
@@ -47,6 +55,7 @@ export function openSql(db: D1Database): Sql {
   };
   return {
     rows: (statement) => guarded(async () => (await prepare(statement).all<unknown>()).results),
+    bytes: () => guarded(async () => (await prepare(sql("SELECT 1")).all()).meta.size_after),
     batch: (statements) => guarded(async () => (await db.batch(statements.map(prepare))).map(({ results }) => results)),
   };
 }

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import {
   RANK_MEMORY_MS,
   type DeliveryReason,
@@ -10,6 +9,7 @@ import { LIVE_MACHINE } from "./conditions.ts";
 import { sql, type Statement } from "./db.ts";
 import { deliveryRow } from "./delivery-row.ts";
 import { forbidding, marksOf } from "./machine-endings.ts";
+import { textOrNull } from "./columns.ts";
 import { parseRows } from "./rows.ts";
 import { change, insertInto, query, type Change } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -74,10 +74,10 @@ export function createDeliveryIntake(db: Db) {
         ),
       ];
       const rows = (await db.batch(parts)).at(-1) ?? [];
-      const machines = parseRows(z.object({ its_machine: z.string().nullable() }), rows);
+      const machines = parseRows((row) => textOrNull(row, "its_machine"), rows);
       return parseRows(deliveryRow, rows).map((row, index) => ({
         row,
-        machineUid: machines[index]?.its_machine ?? null,
+        machineUid: machines[index] ?? null,
       }));
     },
   };

@@ -1,34 +1,25 @@
-import * as z from "zod";
 import { DELIVERY_ACTS, DELIVERY_STATES, type DeliveryRow } from "../machine/delivery.ts";
-import { jsonText } from "./rows.ts";
+import { intOf, intOrNull, odd, oneOf, textOf, textOrNull, textsOf, type Reader } from "./columns.ts";
 
 /** A row of `deliveries` as D1 returns it, in the domain's words. */
-export const deliveryRow: z.ZodType<DeliveryRow> = z
-  .object({
-    uid: z.string(),
-    hook: z.string(),
-    delivery: z.string(),
-    rule: z.int().nullable(),
-    source: z.string().nullable(),
-    owner: z.string(),
-    name: z.string(),
-    act: z.enum(DELIVERY_ACTS),
-    rank: z.int(),
-    ttl: z.string().nullable(),
-    labels: jsonText(z.record(z.string(), z.string())),
-    state: z.enum(DELIVERY_STATES),
-    attempts: z.int(),
-    next_try_at: z.int().nullable(),
-    received_at: z.int(),
-    finished_at: z.int().nullable(),
-    machine_uid: z.string().nullable(),
-    reason: z.string().nullable(),
-    detail: z.string().nullable(),
-  })
-  .transform(({ next_try_at, received_at, finished_at, machine_uid, ...row }) => ({
-    ...row,
-    nextTryAt: next_try_at,
-    receivedAt: received_at,
-    finishedAt: finished_at,
-    machineUid: machine_uid,
-  }));
+export const deliveryRow: Reader<DeliveryRow> = (row) => ({
+  uid: textOf(row, "uid"),
+  hook: textOf(row, "hook"),
+  delivery: textOf(row, "delivery"),
+  rule: intOrNull(row, "rule"),
+  source: textOrNull(row, "source"),
+  owner: textOf(row, "owner"),
+  name: textOf(row, "name"),
+  act: oneOf(row, "act", DELIVERY_ACTS),
+  rank: intOf(row, "rank"),
+  ttl: textOrNull(row, "ttl"),
+  labels: textsOf(row, "labels") ?? odd("labels"),
+  state: oneOf(row, "state", DELIVERY_STATES),
+  attempts: intOf(row, "attempts"),
+  nextTryAt: intOrNull(row, "next_try_at"),
+  receivedAt: intOf(row, "received_at"),
+  finishedAt: intOrNull(row, "finished_at"),
+  machineUid: textOrNull(row, "machine_uid"),
+  reason: textOrNull(row, "reason"),
+  detail: textOrNull(row, "detail"),
+});

@@ -2,57 +2,49 @@ import * as z from "zod";
 import { EVENT_KINDS, type EventDetail, type EventKind, type EventRow, type Word } from "../machine/event.ts";
 import type { Priced } from "../machine/money.ts";
 import type { Ref } from "../machine/name.ts";
-import { ROW_REASONS, type RowReason } from "../machine/reason.ts";
+import type { RowReason } from "../machine/reason.ts";
+import { intOf, intOrNull, jsonAs, reasonOf, textOrNull, type Reader } from "./columns.ts";
 import { sql, type Param, type Statement } from "./db.ts";
 import { eventsOfUnrecorded } from "./events.ts";
 import { ratesIn } from "./machine-row.ts";
-import { jsonText, selectPage, type Page, type Paging } from "./rows.ts";
+import { selectPage, type Page, type Paging } from "./rows.ts";
 import type { Db } from "./writer.ts";
 
-const word: z.ZodType<Word> = z.discriminatedUnion("by", [
-  z.object({ by: z.literal("admin_token") }),
-  z.object({ by: z.literal("token"), id: z.string() }),
-  z.object({ by: z.literal("oidc"), issuer: z.string(), claims: z.record(z.string(), z.string()) }),
-  z.object({ by: z.literal("hook"), hook: z.string(), delivery: z.string() }),
-  z.object({ by: z.literal("sweep"), id: z.int() }),
-]);
-const detail: z.ZodType<EventDetail> = z.object({
-  token: z.string().optional(),
-  hold: z.string().optional(),
-  providerId: z.string().optional(),
-});
-const text = z.string().nullable();
+const word: z.ZodType<Word | null> = z
+  .discriminatedUnion("by", [
+    z.object({ by: z.literal("admin_token") }),
+    z.object({ by: z.literal("token"), id: z.string() }),
+    z.object({ by: z.literal("oidc"), issuer: z.string(), claims: z.record(z.string(), z.string()) }),
+    z.object({ by: z.literal("hook"), hook: z.string(), delivery: z.string() }),
+    z.object({ by: z.literal("sweep"), id: z.int() }),
+  ])
+  .nullable()
+  .catch(null);
+const detail: z.ZodType<EventDetail> = z
+  .object({
+    token: z.string().optional(),
+    hold: z.string().optional(),
+    providerId: z.string().optional(),
+  })
+  .catch({});
 
 /** A row of `events` as D1 returns it, in the domain's words; what another version wrote in words of its own is left out. */
-const eventRow: z.ZodType<EventRow> = z
-  .object({
-    id: z.int(),
-    at: z.int(),
-    event: z.enum(EVENT_KINDS).or(z.literal("unknown")).catch("unknown"),
-    reason: z.enum(ROW_REASONS).nullable().catch("unknown"),
-    uid: text,
-    name: text,
-    owner: text,
-    account: text,
-    evidence: jsonText(word).nullable().catch(null),
-    request_id: text,
-    detail: jsonText(detail).catch({}),
-    created_at: z.int().nullable(),
-    has_ipv4: z.int().nullable(),
-    price_micro_eur: z.int().nullable(),
-    price_month_micro_eur: z.int().nullable(),
-    ipv4_micro_eur: z.int().nullable(),
-    ipv4_month_micro_eur: z.int().nullable(),
-  })
-  .transform(({ event, evidence, request_id, created_at, ...row }) => ({
-    ...row,
-    kind: event,
-    word: evidence,
-    requestId: request_id,
-    createdAt: created_at,
-    hasIpv4: row.has_ipv4 === 1,
-    ...ratesIn(row),
-  }));
+const eventRow: Reader<EventRow> = (row) => ({
+  id: intOf(row, "id"),
+  at: intOf(row, "at"),
+  kind: EVENT_KINDS.find((kind) => kind === row["event"]) ?? "unknown",
+  reason: reasonOf(row),
+  uid: textOrNull(row, "uid"),
+  name: textOrNull(row, "name"),
+  owner: textOrNull(row, "owner"),
+  account: textOrNull(row, "account"),
+  word: jsonAs(row, "evidence", word),
+  requestId: textOrNull(row, "request_id"),
+  detail: jsonAs(row, "detail", detail),
+  createdAt: intOrNull(row, "created_at"),
+  hasIpv4: intOrNull(row, "has_ipv4") === 1,
+  ...ratesIn(row),
+});
 
 /** Which events are meant; null = whatever it is. */
 export interface EventFilter extends Paging {

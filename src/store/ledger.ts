@@ -1,52 +1,29 @@
-import * as z from "zod";
 import type { Booking, Unbooked } from "../machine/ledger.ts";
 import type { UsageEntry, UsagePart } from "../machine/usage.ts";
+import { intOf, intOrNull, textOf, textOrNull, type Reader } from "./columns.ts";
 import type { Param } from "./db.ts";
 import { RATE_COLUMNS, ratesIn } from "./machine-row.ts";
 import { parseRows } from "./rows.ts";
 import { change, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
-const microEur = z.int().nullable();
-const time = z.int().nullable();
-
 /** A row of `machines`, as far as the ledger goes. */
-const unbookedRow: z.ZodType<Unbooked> = z
-  .object({
-    uid: z.string(),
-    account: z.string(),
-    owner: z.string(),
-    server_type: z.string(),
-    provider_id: z.string().nullable(),
-    requested_at: z.int(),
-    created_at: time,
-    expires_at: z.int(),
-    destroyed_at: time,
-    booked_hours: z.int(),
-    has_ipv4: z.int(),
-    price_micro_eur: microEur,
-    price_month_micro_eur: microEur,
-    ipv4_micro_eur: microEur,
-    ipv4_month_micro_eur: microEur,
-    dearest_micro_eur: microEur,
-    dearest_ipv4_micro_eur: microEur,
-  })
-  .transform((row) => ({
-    uid: row.uid,
-    account: row.account,
-    owner: row.owner,
-    serverType: row.server_type,
-    providerId: row.provider_id,
-    requestedAt: row.requested_at,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    destroyedAt: row.destroyed_at,
-    bookedHours: row.booked_hours,
-    hasIpv4: row.has_ipv4 === 1,
-    ...ratesIn(row),
-    dearestMicroEur: row.dearest_micro_eur,
-    dearestIpv4MicroEur: row.dearest_ipv4_micro_eur,
-  }));
+export const unbookedRow: Reader<Unbooked> = (row) => ({
+  uid: textOf(row, "uid"),
+  account: textOf(row, "account"),
+  owner: textOf(row, "owner"),
+  serverType: textOf(row, "server_type"),
+  providerId: textOrNull(row, "provider_id"),
+  requestedAt: intOf(row, "requested_at"),
+  createdAt: intOrNull(row, "created_at"),
+  expiresAt: intOf(row, "expires_at"),
+  destroyedAt: intOrNull(row, "destroyed_at"),
+  bookedHours: intOf(row, "booked_hours"),
+  hasIpv4: intOf(row, "has_ipv4") === 1,
+  ...ratesIn(row),
+  dearestMicroEur: intOrNull(row, "dearest_micro_eur"),
+  dearestIpv4MicroEur: intOrNull(row, "dearest_ipv4_micro_eur"),
+});
 
 const OF_MACHINE = [
   "uid",
@@ -91,14 +68,12 @@ export interface LedgerFilter {
 }
 
 const COLUMN_OF = { owner: "owner", day: "period", server_type: "server_type" } as const;
-const sumRow: z.ZodType<UsageEntry> = z
-  .object({ key: z.string(), hours: z.int(), micro_eur: z.int(), estimated_micro_eur: z.int() })
-  .transform(({ key, hours, ...sum }) => ({
-    key,
-    hours,
-    microEur: sum.micro_eur,
-    estimatedMicroEur: sum.estimated_micro_eur,
-  }));
+const sumRow: Reader<UsageEntry> = (row) => ({
+  key: textOf(row, "key"),
+  hours: intOf(row, "hours"),
+  microEur: intOf(row, "micro_eur"),
+  estimatedMicroEur: intOf(row, "estimated_micro_eur"),
+});
 
 /** The tables `charges` and `charged_months`: what machines were charged. */
 export function createLedger(db: Db) {

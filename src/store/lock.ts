@@ -1,27 +1,10 @@
 import * as z from "zod";
 import type { Doubt } from "../machine/reason.ts";
+import { intOf, intOrNull, jsonAs, textOrNull, type Row } from "./columns.ts";
 import type { RowPlace } from "./machine-inventory.ts";
-import { jsonText, parseFirst } from "./rows.ts";
+import { parseFirst } from "./rows.ts";
 import { change, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
-
-const lockRow = z.object({
-  fence: z.int(),
-  held_until: z.int(),
-  last_started_at: z.int().nullable(),
-  last_good_cron_at: z.int(),
-  last_report_at: z.int(),
-  last_error: z.string().nullable(),
-  resources_listed_at: z.int(),
-  catalogue_asked_at: z.int(),
-  settled_at: z.int(),
-  inventoried_at: z.int(),
-  booked_at: z.int(),
-  forgotten_at: z.int(),
-  first_sweep_at: z.int().nullable(),
-  // What cannot be read costs a pass that begins anew, and not the sweep.
-  reconcile: jsonText(z.unknown()),
-});
 
 const inventoryPass = z.object({
   startedAt: z.int(),
@@ -35,13 +18,16 @@ const inventoryPass = z.object({
   failures: z.int(),
   isFlawed: z.boolean().catch(false),
 });
-const reconcile = z.object({
-  // One that an older version left off begins anew; what it left in doubt stays.
-  pass: inventoryPass.nullable().catch(null),
-  lastAt: z.int(),
-  isFlawed: z.boolean().catch(false),
-  doubts: z.object({ inventory_untrusted: z.boolean(), other_credential: z.boolean() }),
-});
+const reconcile: z.ZodType<ReconcileMemory> = z
+  .object({
+    // One that an older version left off begins anew; what it left in doubt stays.
+    pass: inventoryPass.nullable().catch(null),
+    lastAt: z.int(),
+    isFlawed: z.boolean().catch(false),
+    doubts: z.object({ inventory_untrusted: z.boolean(), other_credential: z.boolean() }),
+  })
+  // What cannot be read costs a pass that begins anew, and not the sweep.
+  .catch(() => freshMemory());
 
 export interface Release {
   now: number;
@@ -124,15 +110,25 @@ const HELD = "name = 'sweep' AND fence = ?1";
 /** Later than any machine: nothing is younger than a first sweep that is still to come. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-const memoryOf = (row: z.infer<typeof lockRow>): SweepMemory => ({
-  resourcesListedAt: row.resources_listed_at,
-  catalogueAskedAt: row.catalogue_asked_at,
-  settledAt: row.settled_at,
-  inventoriedAt: row.inventoried_at,
-  bookedAt: row.booked_at,
-  forgottenAt: row.forgotten_at,
-  firstSweepAt: row.first_sweep_at ?? NEVER,
-  reconcile: reconcile.safeParse(row.reconcile).data ?? freshMemory(),
+/** The row of the lock: what health is judged by, and what a sweep knows of those before it. */
+const lockRow = (row: Row) => ({
+  fence: intOf(row, "fence"),
+  held_until: intOf(row, "held_until"),
+  last_started_at: intOrNull(row, "last_started_at"),
+  last_good_cron_at: intOf(row, "last_good_cron_at"),
+  last_report_at: intOf(row, "last_report_at"),
+  last_error: textOrNull(row, "last_error"),
+  memory: memoryOf(row),
+});
+const memoryOf = (row: Row): SweepMemory => ({
+  resourcesListedAt: intOf(row, "resources_listed_at"),
+  catalogueAskedAt: intOf(row, "catalogue_asked_at"),
+  settledAt: intOf(row, "settled_at"),
+  inventoriedAt: intOf(row, "inventoried_at"),
+  bookedAt: intOf(row, "booked_at"),
+  forgottenAt: intOf(row, "forgotten_at"),
+  firstSweepAt: intOrNull(row, "first_sweep_at") ?? NEVER,
+  reconcile: jsonAs(row, "reconcile", reconcile),
 });
 
 /** A condition for the changes of a sweep: once another holds the lock, a change with the old number does nothing. */
@@ -163,24 +159,24 @@ export function createLockStore(db: Db) {
         ),
       );
       const row = parseFirst(lockRow, rows);
-      return row && { fence: row.fence, lastReportAt: row.last_report_at, memory: memoryOf(row) };
+      return row && { fence: row.fence, lastReportAt: row.last_report_at, memory: row.memory };
     },
 
     /** What the next sweep will know; for one that takes no lock. */
     async recall(): Promise<SweepMemory> {
       const row = await current();
-      return row
-        ? memoryOf(row)
-        : {
-            resourcesListedAt: 0,
-            catalogueAskedAt: 0,
-            settledAt: 0,
-            inventoriedAt: 0,
-            bookedAt: 0,
-            forgottenAt: 0,
-            firstSweepAt: NEVER,
-            reconcile: freshMemory(),
-          };
+      return (
+        row?.memory ?? {
+          resourcesListedAt: 0,
+          catalogueAskedAt: 0,
+          settledAt: 0,
+          inventoriedAt: 0,
+          bookedAt: 0,
+          forgottenAt: 0,
+          firstSweepAt: NEVER,
+          reconcile: freshMemory(),
+        }
+      );
     },
 
     /** Holds on for longer. False when another has taken over, and the sweep must stop. */
@@ -220,9 +216,6 @@ export function createLockStore(db: Db) {
     },
 
     /** What health is judged by; null before the migrations ran. */
-    async read() {
-      const row = await current();
-      return row && { ...row, memory: memoryOf(row) };
-    },
+    read: current,
   };
 }

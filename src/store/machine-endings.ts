@@ -1,4 +1,3 @@
-import * as z from "zod";
 import type { Attachments, Machine, MachineRow } from "../machine/machine.ts";
 import { ratesOf } from "../machine/money.ts";
 import type { RowReason } from "../machine/reason.ts";
@@ -8,6 +7,7 @@ import { sql, type Statement } from "./db.ts";
 import { eventsMeant, eventsOfEndings } from "./events.ts";
 import { whereOf, type MeantMachines } from "./machine-filter.ts";
 import { machineRow, RATE_COLUMNS, rateColumns } from "./machine-row.ts";
+import { textOf } from "./columns.ts";
 import { parseFirst, parseRows } from "./rows.ts";
 import { change, query, type Change } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -155,7 +155,7 @@ export function createMachineEndings(db: Db) {
         [change({ head, where, tail: "RETURNING uid" }, dooms, now)],
         query(`SELECT uid FROM machines, json_each(?1) AS doom WHERE ${where}`, dooms),
       );
-      return new Set(parseRows(z.object({ uid: z.string() }), won).map(({ uid }) => uid));
+      return new Set(parseRows((row) => textOf(row, "uid"), won));
     },
 
     /** The provider has agreed to delete these; that they are gone is to be proven from the next tick on. Guarded by `destroying`. */

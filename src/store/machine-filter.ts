@@ -4,11 +4,12 @@ import type { SelectorTerm } from "../machine/selector.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
 import { sql, type Param, type Statement } from "./db.ts";
 import type { Paging } from "./rows.ts";
+import { ownedBy, type Whose } from "./whose.ts";
 
 /** Which machines are meant. */
 export interface MeantMachines {
   /** Null = every owner's. */
-  readonly owner: string | null;
+  readonly owner: Whose | null;
   /** All of which they have. */
   readonly labels: readonly SelectorTerm[];
 }
@@ -71,8 +72,9 @@ export function whereOf({ owner, labels }: MeantMachines): Statement {
   const conditions: string[] = ["true"];
   const params: Param[] = [];
   if (owner !== null) {
-    conditions.push("owner = ?");
-    params.push(owner);
+    const owned = ownedBy(owner);
+    conditions.push(owned.text);
+    params.push(...owned.params);
   }
   for (const term of labels) {
     const value = "(SELECT value FROM json_each(labels) WHERE key = ?)";

@@ -1,9 +1,9 @@
-import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
 import { idOrder, LIVE_MACHINE } from "./conditions.ts";
 import { eventOfHold } from "./events.ts";
 import { createMachineOrphans } from "./machine-orphans.ts";
 import { machineRow } from "./machine-row.ts";
+import { intOf } from "./columns.ts";
 import { parseFirst, parseRows } from "./rows.ts";
 import { change, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -75,13 +75,13 @@ export function createMachineInventory(db: Db) {
     /** How many such rows there are. */
     async countShown(now: number): Promise<number> {
       const rows = await db.read(query(`SELECT count(*) AS shown FROM machines WHERE ${SHOWN}`, now));
-      return parseFirst(z.object({ shown: z.int() }), rows)?.shown ?? 0;
+      return parseFirst((row) => intOf(row, "shown"), rows) ?? 0;
     },
 
     /** How many machines may exist. */
     async countLive(): Promise<number> {
       const rows = await db.read(query(`SELECT count(*) AS live FROM machines WHERE ${LIVE_MACHINE}`));
-      return parseFirst(z.object({ live: z.int() }), rows)?.live ?? 0;
+      return parseFirst((row) => intOf(row, "live"), rows) ?? 0;
     },
 
     /** Dates the first look that did not see these. Guarded by being live; a date that is there stays. */

@@ -1,9 +1,9 @@
-import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
 import type { DearestKnown } from "../machine/money.ts";
 import { beyondMoney, chargedSince, chargeOf, hourlyOf, spentIn, type MonthLimits } from "./charges.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
 import { machineRow, RATE_COLUMNS } from "./machine-row.ts";
+import { intOf, intOrNull, odd, textOf, type Reader } from "./columns.ts";
 import { parseFirst, parseRows } from "./rows.ts";
 import { query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -72,17 +72,32 @@ const readable = (sum: string): string => `min(${sum}, ${Number.MAX_SAFE_INTEGER
 /** So many machines a refusal names. */
 const MOST_NAMED = 25;
 
-const counted = z.object({ account: z.int(), installation: z.int() });
-const spent = counted.extend({ month: z.string() });
+/** Of an account, and of all. */
+interface Counted {
+  readonly account: number;
+  readonly installation: number;
+}
+const counted: Reader<Counted> = (row) => ({
+  account: intOf(row, "account"),
+  installation: intOf(row, "installation"),
+});
 
 /** What of a month is spent or reserved, micro-EUR. */
-export type Spent = z.infer<typeof spent>;
+export interface Spent extends Counted {
+  readonly month: string;
+}
+const spent: Reader<Spent> = (row) => ({ ...counted(row), month: textOf(row, "month") });
+
+const dearestKnown: Reader<DearestKnown> = (row) => ({
+  dearestMicroEur: intOrNull(row, "dearest_micro_eur"),
+  dearestIpv4MicroEur: intOrNull(row, "dearest_ipv4_micro_eur"),
+});
 
 /** What the limits of an account are held against. */
 export function createMachineLimits(db: Db) {
   return {
     /** How many live machines there are, of the account and of all. */
-    async count(account: string): Promise<{ account: number; installation: number }> {
+    async count(account: string): Promise<Counted> {
       const rows = await db.read(
         query(
           `SELECT (SELECT count(*) FROM machines WHERE account = ? AND ${LIVE_MACHINE}) AS account,
@@ -90,7 +105,7 @@ export function createMachineLimits(db: Db) {
           account,
         ),
       );
-      return counted.parse(rows[0]);
+      return parseFirst(counted, rows) ?? odd("no count");
     },
 
     /** What an hour of an account's live machines costs, micro-EUR. */
@@ -101,7 +116,7 @@ export function createMachineLimits(db: Db) {
           account,
         ),
       );
-      return parseFirst(z.object({ hour: z.int() }), rows)?.hour ?? 0;
+      return parseFirst((row) => intOf(row, "hour"), rows) ?? 0;
     },
 
     /** What months come to by now, of the account and of all: booked, charged since, and reserved to the ends of leases. */
@@ -118,12 +133,10 @@ export function createMachineLimits(db: Db) {
     /** The dearest prices that are known of a provider, micro-EUR an hour; null where none is. */
     async dearest(provider: string): Promise<DearestKnown> {
       const asked = query(
-        `SELECT dearest_micro_eur AS dearestMicroEur, dearest_ipv4_micro_eur AS dearestIpv4MicroEur
-          FROM catalogues WHERE provider = ?`,
+        "SELECT dearest_micro_eur, dearest_ipv4_micro_eur FROM catalogues WHERE provider = ?",
         provider,
       );
-      const shape = z.object({ dearestMicroEur: z.int().nullable(), dearestIpv4MicroEur: z.int().nullable() });
-      return parseFirst(shape, await db.read(asked)) ?? { dearestMicroEur: null, dearestIpv4MicroEur: null };
+      return parseFirst(dearestKnown, await db.read(asked)) ?? { dearestMicroEur: null, dearestIpv4MicroEur: null };
     },
 
     /** An account's live machines, or those of one of its owners, those that end first before the others; at most 25. */

@@ -1,10 +1,10 @@
-import * as z from "zod";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { ratesOf } from "../machine/money.ts";
 import { bookedOnce, countedElsewhere } from "./charges.ts";
 import { ENDED_FOR_ABSENCE, LIVE_MACHINE } from "./conditions.ts";
 import { eventsOf } from "./events.ts";
 import { RATE_COLUMNS, rateColumns } from "./machine-row.ts";
+import { textOf } from "./columns.ts";
 import { parseRows } from "./rows.ts";
 import { change, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -114,8 +114,7 @@ export function createMachineOrphans(db: Db) {
   };
 }
 
-const uidsIn = (rows: readonly unknown[]): ReadonlySet<string> =>
-  new Set(parseRows(z.object({ uid: z.string() }), rows).map(({ uid }) => uid));
+const uidsIn = (rows: readonly unknown[]): ReadonlySet<string> => new Set(parseRows((row) => textOf(row, "uid"), rows));
 
 /** What a row learns anew when its machine is seen again. */
 const REVIVED = [

@@ -1,8 +1,8 @@
-import * as z from "zod";
 import type { Priced } from "../machine/money.ts";
 import { FREE, revoked } from "./conditions.ts";
 import { beyondByPrice, monthsParam, type Limits } from "./machine-limits.ts";
 import { rateColumns } from "./machine-row.ts";
+import { intOf } from "./columns.ts";
 import { parseFirst } from "./rows.ts";
 import { change } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -92,9 +92,9 @@ export function createMachineTries(db: Db) {
           tokenId,
         ),
       );
-      const kept = parseFirst(z.object({ is_revoked: z.int() }), rows);
+      const kept = parseFirst((row) => intOf(row, "is_revoked"), rows);
       if (kept === null) return "lost";
-      return kept.is_revoked === 1 ? "revoked" : "kept";
+      return kept === 1 ? "revoked" : "kept";
     },
   };
 }

@@ -1,8 +1,8 @@
-import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
 import { FREE, LABEL_BEHIND, LIVE_MACHINE, UNSETTLED } from "./conditions.ts";
 import { machineRow } from "./machine-row.ts";
 import { createMachineTries } from "./machine-tries.ts";
+import { intOf } from "./columns.ts";
 import { parseFirst, parseRows } from "./rows.ts";
 import { change, query, type Query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -71,7 +71,7 @@ export function createMachineWork(db: Db) {
           triedBefore,
         ),
       );
-      return parseFirst(z.object({ overdue: z.int() }), rows)?.overdue ?? 0;
+      return parseFirst((row) => intOf(row, "overdue"), rows) ?? 0;
     },
 
     /** Rows that are to be settled; those that nobody looked at for longest first. */
@@ -100,7 +100,7 @@ export function createMachineWork(db: Db) {
       const rows = await db.read(
         query(`SELECT count(*) AS behind FROM machines WHERE ${LABEL_BEHIND} AND label_behind_since <= ?1`, before),
       );
-      return parseFirst(z.object({ behind: z.int() }), rows)?.behind ?? 0;
+      return parseFirst((row) => intOf(row, "behind"), rows) ?? 0;
     },
 
     /** These are not waited for to be seen with a firewall any more. */

@@ -7,6 +7,7 @@ import { createMachineReads } from "./machine-reads.ts";
 import { createMachineObservations } from "./machine-observations.ts";
 import { BEYOND_LIMITS, limitParams, type Limits } from "./machine-limits.ts";
 import { machineRow, RATE_COLUMNS, rateColumns } from "./machine-row.ts";
+import { usesOf } from "./resource-uses.ts";
 import { parseFirst } from "./rows.ts";
 import { change, insertInto } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -33,7 +34,8 @@ export type NewMachine = Pick<
   | "keepOnFailureMs"
   | "hasIpv4"
   | keyof Rates
->;
+> &
+  Partial<Pick<MachineRow, "attachments">>;
 
 /** What must hold at the insert besides. */
 interface Conditions {
@@ -41,6 +43,11 @@ interface Conditions {
   readonly tokenId?: string | null;
   /** Null = none: it is there, and is counted. */
   readonly limits?: Limits | null;
+}
+
+/** What is written with a row: the uids of what its machine uses. */
+interface Using extends Conditions {
+  readonly uses: readonly string[];
 }
 
 /** What is tried for a row. */
@@ -52,59 +59,66 @@ export interface Chosen
  * is to be worked on. A method that changes rows says what it is guarded by; a lost guard changes nothing.
  */
 export function createMachineStore(db: Db) {
+  /**
+   * Holds the name and writes down the intent (I3, I6), and what the machine uses. Null when a live machine has it already, its owner
+   * gave it up, the minted token that asks for it has been revoked since it was looked at, or it would be beyond a limit; else how many
+   * of what it is to use may be used.
+   */
+  async function insertUsing(
+    row: NewMachine,
+    tryingUntil: number,
+    { tokenId = null, limits = null, uses }: Using,
+  ): Promise<number | null> {
+    const insert = insertInto(
+      "machines",
+      {
+        uid: row.uid,
+        owner: row.owner,
+        account: row.account,
+        name: row.name,
+        provider: row.provider,
+        provider_name: row.providerName,
+        installation: row.installation,
+        credential: row.credential,
+        phase: "requested",
+        status: "creating",
+        spec_sha256: row.specSha256,
+        server_type: row.serverType,
+        region: row.region,
+        image: row.image,
+        labels: JSON.stringify(row.labels),
+        requested_at: row.requestedAt,
+        expires_at: row.expiresAt,
+        max_until: row.maxUntil,
+        keep_on_failure_ms: row.keepOnFailureMs,
+        ...rateColumns(row),
+        has_ipv4: Number(row.hasIpv4),
+        attachments: row.attachments ? JSON.stringify(row.attachments) : null,
+        // The create call carries the label.
+        label_expires_at: row.expiresAt,
+        next_try_at: tryingUntil,
+        tried_at: row.requestedAt,
+      },
+      {
+        unless: `${NAME_GIVEN_UP} UNION ALL ${revoked("?")} UNION ALL ${BEYOND_LIMITS}`,
+        params: [tokenId, ...limitParams(limits)],
+        tail: "ON CONFLICT DO NOTHING RETURNING uid",
+      },
+    );
+    const told = { where: "uid = ?1 AND changes() > 0", params: [row.uid, row.requestedAt] };
+    const noted = uses.length === 0 ? [] : usesOf(row.uid, uses);
+    const [inserted = [], , used = []] = await db.batch([insert, eventsOf(db, "requested", told), ...noted]);
+    return inserted.length > 0 ? used.length : null;
+  }
+
   return {
     ...createMachineReads(db),
     ...createMachineObservations(db),
 
-    /**
-     * Holds the name and writes down the intent (I3, I6). False when a live machine has it already, its owner gave it up, the minted
-     * token that asks for it has been revoked since it was looked at, or it would be beyond a limit.
-     */
-    async insert(
-      row: NewMachine & Partial<Pick<MachineRow, "attachments">>,
-      tryingUntil: number,
-      { tokenId = null, limits = null }: Conditions = {},
-    ): Promise<boolean> {
-      const insert = insertInto(
-        "machines",
-        {
-          uid: row.uid,
-          owner: row.owner,
-          account: row.account,
-          name: row.name,
-          provider: row.provider,
-          provider_name: row.providerName,
-          installation: row.installation,
-          credential: row.credential,
-          phase: "requested",
-          status: "creating",
-          spec_sha256: row.specSha256,
-          server_type: row.serverType,
-          region: row.region,
-          image: row.image,
-          labels: JSON.stringify(row.labels),
-          requested_at: row.requestedAt,
-          expires_at: row.expiresAt,
-          max_until: row.maxUntil,
-          keep_on_failure_ms: row.keepOnFailureMs,
-          ...rateColumns(row),
-          has_ipv4: Number(row.hasIpv4),
-          attachments: row.attachments ? JSON.stringify(row.attachments) : null,
-          // The create call carries the label.
-          label_expires_at: row.expiresAt,
-          next_try_at: tryingUntil,
-          tried_at: row.requestedAt,
-        },
-        {
-          unless: `${NAME_GIVEN_UP} UNION ALL ${revoked("?")} UNION ALL ${BEYOND_LIMITS}`,
-          params: [tokenId, ...limitParams(limits)],
-          tail: "ON CONFLICT DO NOTHING RETURNING uid",
-        },
-      );
-      const told = { where: "uid = ?1 AND changes() > 0", params: [row.uid, row.requestedAt] };
-      const [inserted] = await db.batch([insert, eventsOf(db, "requested", told)]);
-      return (inserted?.length ?? 0) > 0;
-    },
+    /** Holds the name and writes down the intent, as {@link insertUsing} does, of a machine that uses nothing. */
+    insert: async (row: NewMachine, tryingUntil: number, conditions: Conditions = {}): Promise<boolean> =>
+      (await insertUsing(row, tryingUntil, { ...conditions, uses: [] })) !== null,
+    insertUsing,
 
     /** Says what is being tried for a row now, and owns it for as long. False when it is no longer `requested`. */
     async choose(uid: string, chosen: Chosen, now: number, tryingUntil: number): Promise<boolean> {

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import type { MachineRow } from "../machine/machine.ts";
+import { intOf, type Row } from "./columns.ts";
 import { TO_CARRY_OUT } from "./deliveries.ts";
 import { machineRow } from "./machine-row.ts";
 import { dueMachines, TO_SETTLE } from "./machine-work.ts";
@@ -17,8 +17,12 @@ export interface Outlook {
 }
 export type Work = "unsettled" | "ended" | "pending";
 
-const isThere = z.int().transform((value) => value === 1);
-const work = z.object({ unsettled: isThere, ended: isThere, pending: isThere });
+const isThere = (row: Row, what: Work): boolean => intOf(row, what) === 1;
+const work = (row: Row): Outlook["has"] => ({
+  unsettled: isThere(row, "unsettled"),
+  ended: isThere(row, "ended"),
+  pending: isThere(row, "pending"),
+});
 const HAS = `SELECT EXISTS (SELECT 1 FROM machines WHERE ${TO_SETTLE}) AS unsettled,
   EXISTS (SELECT 1 FROM resources WHERE ${TO_END}) AS ended,
   EXISTS (SELECT 1 FROM deliveries WHERE ${TO_CARRY_OUT}) AS pending` as const;

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import { intOf, textOf, type Reader } from "./columns.ts";
 import { parseRows } from "./rows.ts";
 import { change, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -14,9 +14,11 @@ export interface FailedReap extends ReapFailure {
   readonly error: string;
 }
 
-const reapFailureRow: z.ZodType<ReapFailure> = z
-  .object({ provider_id: z.string(), attempts: z.int(), next_try_at: z.int() })
-  .transform((row) => ({ providerId: row.provider_id, attempts: row.attempts, nextTryAt: row.next_try_at }));
+const reapFailureRow: Reader<ReapFailure> = (row) => ({
+  providerId: textOf(row, "provider_id"),
+  attempts: intOf(row, "attempts"),
+  nextTryAt: intOf(row, "next_try_at"),
+});
 
 /** The `reap_failures` table: which machines reap leaves alone for a while. */
 export function createReapFailureStore(db: Db) {

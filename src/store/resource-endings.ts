@@ -1,9 +1,9 @@
-import * as z from "zod";
 import type { ResourceRow } from "../machine/resource.ts";
 import type { RowReason } from "../machine/reason.ts";
 import type { Param } from "./db.ts";
 import { FREE, LIVE_MACHINE, LIVE_RESOURCE, OF_ANY_KIND } from "./conditions.ts";
 import { DUE_COLUMNS, dueResource, resourceRow, specText, type DueResource } from "./resource-row.ts";
+import { intOf, type Reader } from "./columns.ts";
 import { parseRows } from "./rows.ts";
 import { change, query, type Change, type Query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -56,7 +56,7 @@ export interface ClaimedResource {
 const isSameKey = (a: ResourceRow, b: ResourceRow): boolean =>
   a.spec.kind === "ssh_key" && a.provider === b.provider && specText(a.spec) === specText(b.spec);
 
-const claimed = z.object({ shared: z.int() });
+const hasSharers: Reader<boolean> = (row) => intOf(row, "shared") === 1;
 
 /** How rows of `resources` end. */
 export function createResourceEndings(db: Db) {
@@ -125,10 +125,10 @@ export function createResourceEndings(db: Db) {
         [change({ head, where, tail: `RETURNING ${columns}` }, now, uids)],
         query(`SELECT ${columns} FROM resources WHERE ${where}`, now, uids),
       );
-      const shared = parseRows(claimed, won);
+      const shared = parseRows(hasSharers, won);
       const order = new Map(rows.map(({ uid }, index) => [uid, index]));
       const claims = parseRows(resourceRow, won)
-        .map((row, index) => ({ row, isShared: shared[index]?.shared === 1 }))
+        .map((row, index) => ({ row, isShared: shared[index] === true }))
         .sort((a, b) => (order.get(a.row.uid) ?? 0) - (order.get(b.row.uid) ?? 0));
       // Of several that stand for one key the last deletes it.
       return claims.map(({ row, isShared }, index) => ({

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { ENDED_FOR_ABSENCE, ENDED_MACHINE, LIVE_MACHINE, LIVE_RESOURCE } from "./conditions.ts";
+import { textOf, type Row } from "./columns.ts";
 import { parseRows } from "./rows.ts";
 import { change, query, type Change } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -7,17 +7,34 @@ import type { Db } from "./writer.ts";
 /** May be used by a machine, and may still be made. */
 export const USABLE = "phase IN ('requested', 'active') AND delete_requested_at IS NULL";
 
-/** Notes that a machine uses those of these that may be used. */
+/** Notes that a machine that has a row uses those of these that may be used. */
 export const useOf = (machineUid: string, uids: readonly string[]): Change =>
   change(
     {
       head: "INSERT INTO resource_uses (resource_uid, machine_uid) SELECT uid, ?1 FROM resources",
-      where: `uid IN (SELECT value FROM json_each(?2)) AND ${USABLE}`,
+      where: `uid IN (SELECT value FROM json_each(?2)) AND ${USABLE} AND ${HAS_ROW}`,
       tail: "ON CONFLICT DO UPDATE SET machine_uid = excluded.machine_uid RETURNING resource_uid",
     },
     machineUid,
     JSON.stringify(uids),
   );
+
+const HAS_ROW = "EXISTS (SELECT 1 FROM machines WHERE machines.uid = ?1)";
+
+/** The same, and that they are idle no longer. */
+export const usesOf = (machineUid: string, uids: readonly string[]): readonly Change[] => [
+  useOf(machineUid, uids),
+  change(
+    {
+      head: "UPDATE resources SET idle_since = NULL",
+      where: `uid IN (SELECT value FROM json_each(?2)) AND ${USABLE} AND ${HAS_ROW}`,
+    },
+    machineUid,
+    JSON.stringify(uids),
+  ),
+];
+
+const pair = (row: Row) => ({ resourceUid: textOf(row, "resource_uid"), machineUid: textOf(row, "machine_uid") });
 
 /** The `resource_uses` table: which machine uses which resource. */
 export function createResourceUses(db: Db) {
@@ -25,14 +42,7 @@ export function createResourceUses(db: Db) {
     /** Notes that a machine uses these, which keeps them. Answers how many of them may be used. */
     async use(machineUid: string, uids: readonly string[]): Promise<number> {
       if (uids.length === 0) return 0;
-      const woken = change(
-        {
-          head: "UPDATE resources SET idle_since = NULL",
-          where: `uid IN (SELECT value FROM json_each(?1)) AND ${USABLE}`,
-        },
-        JSON.stringify(uids),
-      );
-      const [used] = await db.batch([useOf(machineUid, uids), woken]);
+      const [used] = await db.batch(usesOf(machineUid, uids));
       return used?.length ?? 0;
     },
 
@@ -44,16 +54,6 @@ export function createResourceUses(db: Db) {
       const where = `EXISTS (SELECT 1 FROM machines WHERE machines.uid = machine_uid AND ${ENDED_MACHINE} AND destroyed_at < ?1
         AND (${ENDED_FOR_ABSENCE}) IS NOT TRUE)`;
       await db.write(change({ head: "DELETE FROM resource_uses", where }, now));
-    },
-
-    /** Whether a machine uses a network. */
-    async usesNetwork(machineUid: string): Promise<boolean> {
-      const statement = query(
-        `SELECT 1 FROM resource_uses JOIN resources ON resources.uid = resource_uid
-         WHERE machine_uid = ? AND kind = 'network' LIMIT 1`,
-        machineUid,
-      );
-      return (await db.read(statement)).length > 0;
     },
 
     /** These machines use it no longer. */
@@ -79,8 +79,7 @@ export function createResourceUses(db: Db) {
         query(`SELECT machine.value AS machine_uid ${bare}`, uid, list),
         change({ head: "DELETE FROM resource_uses", where, tail: "RETURNING machine_uid" }, uid, list),
       ]);
-      const uidsIn = (rows: readonly unknown[]) =>
-        parseRows(z.object({ machine_uid: z.string() }), rows).map((row) => row.machine_uid);
+      const uidsIn = (rows: readonly unknown[]) => parseRows((row) => textOf(row, "machine_uid"), rows);
       return { bare: uidsIn(last), released: uidsIn(released) };
     },
 
@@ -104,12 +103,9 @@ export function createResourceUses(db: Db) {
          WHERE resource_uid IN (SELECT value FROM json_each(?1)) AND machines.${LIVE_MACHINE} ORDER BY machine_uid`,
         JSON.stringify(uids),
       );
-      const pairs = parseRows(
-        z.object({ resource_uid: z.string(), machine_uid: z.string() }),
-        await db.read(statement),
-      );
+      const pairs = parseRows(pair, await db.read(statement));
       return new Map(
-        uids.map((uid) => [uid, pairs.filter((pair) => pair.resource_uid === uid).map((pair) => pair.machine_uid)]),
+        uids.map((uid) => [uid, pairs.filter((one) => one.resourceUid === uid).map((one) => one.machineUid)]),
       );
     },
   };

@@ -7,6 +7,7 @@ import { createResourceUses, USABLE, useOf } from "./resource-uses.ts";
 import { resourceRow, specText } from "./resource-row.ts";
 import { lastOf, parseFirst, parseRows, selectCounted } from "./rows.ts";
 import { change, insertInto, query } from "./statements.ts";
+import { ownedBy, type Whose } from "./whose.ts";
 import type { Db } from "./writer.ts";
 
 /** A row before the provider knows of it. */
@@ -87,13 +88,16 @@ export function createResourceStore(db: Db) {
       ),
 
     /** An owner's live ones that have one of these names or uids. */
-    async named(owner: string, refs: readonly string[]): Promise<ResourceRow[]> {
+    async named(whose: Whose, refs: readonly string[]): Promise<ResourceRow[]> {
       if (refs.length === 0) return [];
+      const owned = ownedBy(whose);
+      const list = JSON.stringify(refs);
       const statement = query(
-        `SELECT * FROM resources WHERE ${OF_ANY_KIND} AND owner = ?1 AND ${LIVE_RESOURCE}
-           AND (name IN (SELECT value FROM json_each(?2)) OR uid IN (SELECT value FROM json_each(?2)))`,
-        owner,
-        JSON.stringify(refs),
+        `SELECT * FROM resources WHERE ${OF_ANY_KIND} AND ${owned.text} AND ${LIVE_RESOURCE}
+           AND (name IN (SELECT value FROM json_each(?)) OR uid IN (SELECT value FROM json_each(?)))`,
+        ...owned.params,
+        list,
+        list,
       );
       return parseRows(resourceRow, await db.read(statement));
     },

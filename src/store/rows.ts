@@ -1,25 +1,14 @@
-import * as z from "zod";
-import { ODD_ROW, StoreError, type Statement } from "./db.ts";
+import { intOf, listOf, type Reader } from "./columns.ts";
+import type { Statement } from "./db.ts";
 import { query, type Query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
-/** Parses rows by a schema. One that does not fit comes of a schema that this code does not know: a {@link StoreError}. */
-export function parseRows<T>(schema: z.ZodType<T>, rows: readonly unknown[]): T[] {
-  const parsed = z.array(schema).safeParse(rows);
-  if (!parsed.success) throw new StoreError(ODD_ROW, { cause: parsed.error });
-  return parsed.data;
-}
+/** Reads rows; one that cannot be read is a `StoreError`. */
+export const parseRows = <T>(reader: Reader<T>, rows: readonly unknown[]): T[] => listOf(rows, reader);
 
 /** The first row, or null. */
-export const parseFirst = <T>(schema: z.ZodType<T>, rows: readonly unknown[]): T | null =>
-  parseRows(schema, rows.slice(0, 1))[0] ?? null;
-
-/** Text of JSON, as SQLite keeps it. */
-export const jsonText = <T>(schema: z.ZodType<T>) =>
-  z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(schema);
+export const parseFirst = <T>(reader: Reader<T>, rows: readonly unknown[]): T | null =>
+  parseRows(reader, rows.slice(0, 1))[0] ?? null;
 
 /**
  * SQL of the rowid of the row that lives among those of one name, else of the last: two looks into indexes, however many there were.
@@ -50,20 +39,20 @@ interface Listed extends Paging {
 }
 
 /** One page of what grows: read no further than it, and so not counted. */
-export async function selectPage<T>(db: Db, schema: z.ZodType<T>, asked: Listed): Promise<Page<T>> {
-  const rows = parseRows(schema, await db.read(pageOf(asked, asked.perPage + 1)));
+export async function selectPage<T>(db: Db, reader: Reader<T>, asked: Listed): Promise<Page<T>> {
+  const rows = parseRows(reader, await db.read(pageOf(asked, asked.perPage + 1)));
   return { rows: rows.slice(0, asked.perPage), hasMore: rows.length > asked.perPage, total: null };
 }
 
 /** One page of what does not, and how many there are. */
-export async function selectCounted<T>(db: Db, schema: z.ZodType<T>, asked: Listed): Promise<Page<T>> {
+export async function selectCounted<T>(db: Db, reader: Reader<T>, asked: Listed): Promise<Page<T>> {
   const { text, params } = asked.from;
   const [counted, rows] = await db.batch([
     query(`SELECT count(*) AS total FROM ${text}`, ...params),
     pageOf(asked, asked.perPage),
   ]);
-  const total = parseFirst(z.object({ total: z.int() }), counted ?? [])?.total ?? 0;
-  return { rows: parseRows(schema, rows ?? []), hasMore: asked.page * asked.perPage < total, total };
+  const total = parseFirst((row) => intOf(row, "total"), counted ?? []) ?? 0;
+  return { rows: parseRows(reader, rows ?? []), hasMore: asked.page * asked.perPage < total, total };
 }
 
 const pageOf = ({ from: { text, params }, order, page, perPage }: Listed, most: number): Query =>

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { eventOfHold } from "./events.ts";
+import { textOf, type Reader } from "./columns.ts";
 import { parseFirst, parseRows } from "./rows.ts";
 import { change, insertInto, query, type Change } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -9,7 +9,7 @@ const CAP_RELEASED = "blast_cap_released_until";
 const CAP_HELD = "blast_cap_held_until";
 const INVENTORY_RELEASED = "inventory_released_until";
 const SELECT = "SELECT value FROM settings WHERE key = ?";
-const value = z.object({ value: z.string() });
+const value: Reader<string> = (row) => textOf(row, "value");
 
 /** The `settings` table: what this database knows of where it belongs. */
 export function createSettingStore(db: Db) {
@@ -24,22 +24,22 @@ export function createSettingStore(db: Db) {
   return {
     /** The installation that this database served first, or last took over; null if none is known yet. */
     async installation(): Promise<string | null> {
-      return parseFirst(value, await db.read(query(SELECT, INSTALLATION)))?.value ?? null;
+      return parseFirst(value, await db.read(query(SELECT, INSTALLATION)));
     },
 
-    /** The same, and `current` becomes it if none is known yet. */
+    /** The same, and `current` becomes it if none is known yet. To be asked where none was: it writes. */
     async claimInstallation(current: string): Promise<string> {
       const [, rows] = await db.batch([
         insertInto("settings", { key: INSTALLATION, value: current }, { tail: "ON CONFLICT DO NOTHING" }),
         query(SELECT, INSTALLATION),
       ]);
-      return parseFirst(value, rows ?? [])?.value ?? current;
+      return parseFirst(value, rows ?? []) ?? current;
     },
 
     /** Until when early deaths beyond the cap are allowed, and until when all of them are held; 0 = no longer. Unix milliseconds. */
     async blastCap(): Promise<{ releasedUntil: number; heldUntil: number }> {
       const rows = await db.read(query("SELECT key, value FROM settings WHERE key IN (?, ?)", CAP_RELEASED, CAP_HELD));
-      const known = parseRows(z.object({ key: z.string(), value: z.string() }), rows);
+      const known = parseRows((row) => ({ key: textOf(row, "key"), value: textOf(row, "value") }), rows);
       const at = (key: string): number => Number(known.find((row) => row.key === key)?.value ?? 0);
       return { releasedUntil: at(CAP_RELEASED), heldUntil: at(CAP_HELD) };
     },
@@ -50,7 +50,7 @@ export function createSettingStore(db: Db) {
 
     /** Until when an admin believes an inventory that lacks more than can be believed; 0 = no longer. Unix milliseconds. */
     async inventoryReleasedUntil(): Promise<number> {
-      return Number(parseFirst(value, await db.read(query(SELECT, INVENTORY_RELEASED)))?.value ?? 0);
+      return Number(parseFirst(value, await db.read(query(SELECT, INVENTORY_RELEASED))) ?? 0);
     },
     releaseInventory: (until: number, now: number) =>
       release(INVENTORY_RELEASED, until, eventOfHold(db, "inventory", now)),

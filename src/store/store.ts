@@ -1,9 +1,10 @@
+import { openAhead } from "./ahead.ts";
 import { createCatalogueStore } from "./catalogues.ts";
 import { createCooldownStore } from "./cooldowns.ts";
 import { openSql } from "./db.ts";
 import { createDeliveryStore, whilePending } from "./deliveries.ts";
 import { createEventStore } from "./event-store.ts";
-import { openDb, type Signature } from "./writer.ts";
+import { openDb, type Db, type Signature } from "./writer.ts";
 import { createHistory } from "./history.ts";
 import { createLedger } from "./ledger.ts";
 import { createLockStore, whileFenced } from "./lock.ts";
@@ -14,6 +15,7 @@ import { createMachineLimits } from "./machine-limits.ts";
 import { createMachineStore } from "./machines.ts";
 import { createMachineWork } from "./machine-work.ts";
 import { createOutlook } from "./outlook.ts";
+import { createReadAhead } from "./read-ahead.ts";
 import { createReapFailureStore } from "./reap-failures.ts";
 import { createResourceStore } from "./resources.ts";
 import { createSettingStore } from "./settings.ts";
@@ -36,12 +38,14 @@ export type StoreMode = {
 
 /**
  * All repositories over one D1 binding. `onStatements` is told how many statements go out. With a fence everything but the lock is
- * written under it; a sweep keeps its report by a store without one, since what it did is told though another has taken over.
+ * written under it; a sweep keeps its report by a store without one, since what it did is told though another has taken over. What
+ * was read ahead through one store is there for all that share `ahead`, and is forgotten by what any of them writes.
  */
 export function openStore(
   db: D1Database,
   onStatements: (count: number) => void,
   { fence, delivery, readOnly = false, signature }: StoreMode = {},
+  ahead = openAhead(),
 ) {
   const sql = openSql(db);
   const conditions = [
@@ -49,7 +53,25 @@ export function openStore(
     ...(delivery === undefined ? [] : [whilePending(delivery)]),
   ];
   const only = conditions.length === 0 ? undefined : conditions.join(" AND ");
-  const guarded = openDb(sql, { onStatements, only, readOnly, signature });
+  const guarded = openDb(sql, { onStatements, only, readOnly, signature, ahead });
+  return {
+    ...repositoriesOf(guarded, openDb(sql, { onStatements, readOnly, ahead })),
+    /** How what will be asked for is read before. */
+    ahead: createReadAhead(guarded, (recorded) => repositoriesOf(recorded, recorded)),
+    room: {
+      /** How much the database holds, in bytes. */
+      bytes: (): Promise<number> => {
+        onStatements(1);
+        return sql.bytes();
+      },
+    },
+  };
+}
+
+/** What can be read ahead. */
+export type Repositories = ReturnType<typeof repositoriesOf>;
+
+function repositoriesOf(guarded: Db, unguarded: Db) {
   return {
     /** Rows of machines: how they come to be and are read. */
     machines: createMachineStore(guarded),
@@ -72,7 +94,7 @@ export function openStore(
     reapFailures: createReapFailureStore(guarded),
     resources: createResourceStore(guarded),
     /** It is guarded by the number that each of its calls names. */
-    lock: createLockStore(openDb(sql, { onStatements, readOnly })),
+    lock: createLockStore(unguarded),
     events: createEventStore(guarded),
     sweeps: createSweepStore(guarded),
     tokens: createTokenStore(guarded),

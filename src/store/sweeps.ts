@@ -1,6 +1,7 @@
 import * as z from "zod";
+import { intOf, jsonAs, type Row } from "./columns.ts";
 import { sql } from "./db.ts";
-import { jsonText, parseFirst, selectPage } from "./rows.ts";
+import { parseFirst, selectPage } from "./rows.ts";
 import { insertInto } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
@@ -17,7 +18,8 @@ export interface SweepRow {
   readonly report: unknown;
 }
 
-const sweepRow = z.object({ id: z.int(), report: jsonText(z.record(z.string(), z.unknown())) });
+const report = z.record(z.string(), z.unknown());
+const sweepRow = (row: Row) => ({ id: intOf(row, "id"), report: jsonAs(row, "report", report) });
 
 /** The `sweeps` table: reports. */
 export function createSweepStore(db: Db) {
@@ -40,7 +42,7 @@ export function createSweepStore(db: Db) {
           { tail: "RETURNING id" },
         ),
       );
-      return parseFirst(z.object({ id: z.int() }), rows)?.id ?? 0;
+      return parseFirst((kept) => intOf(kept, "id"), rows) ?? 0;
     },
 
     /** One page, newest first. */

@@ -1,6 +1,7 @@
-import * as z from "zod";
+import { intOf } from "./columns.ts";
 import { parseFirst } from "./rows.ts";
 import { change, insertInto, query } from "./statements.ts";
+import { ownedBy, type Whose } from "./whose.ts";
 import type { Db } from "./writer.ts";
 
 /** The `tombstones` table: names that shall not be created for a while, though no machine had them. */
@@ -19,11 +20,11 @@ export function createTombstoneStore(db: Db) {
     },
 
     /** Until when a name is forbidden; null when it is not. */
-    async until(owner: string, name: string, now: number): Promise<number | null> {
-      const rows = await db.read(
-        query("SELECT until FROM tombstones WHERE owner = ? AND name = ? AND until > ?", owner, name, now),
-      );
-      return parseFirst(z.object({ until: z.int() }), rows)?.until ?? null;
+    async until(whose: Whose, name: string, now: number): Promise<number | null> {
+      const owned = ownedBy(whose);
+      const asked = query(`SELECT until FROM tombstones WHERE ${owned.text} AND name = ?`, ...owned.params, name);
+      const until = parseFirst((row) => intOf(row, "until"), await db.read(asked)) ?? 0;
+      return until > now ? until : null;
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Word } from "../machine/event.ts";
+import { openAhead, type Ahead } from "./ahead.ts";
 import type { Sql } from "./db.ts";
 import { statementOf, type Change, type Query } from "./statements.ts";
 
@@ -11,6 +12,7 @@ type Rows = readonly unknown[];
 export interface Db {
   /** What every event says of whoever makes the changes. */
   readonly signature: Signature;
+  /** What was read ahead is answered once, and only until something is written. */
   read(asked: Query): Promise<Rows>;
   /** Makes a change; the rows that it returns. */
   write(made: Change): Promise<Rows>;
@@ -21,6 +23,8 @@ export interface Db {
    * instead what would have been won.
    */
   claim(changes: readonly Change[], foretold: Query): Promise<Rows>;
+  /** Keeps what a query has just answered for the first who asks it. */
+  keep(asked: Query, rows: Rows): void;
 }
 
 /** On whose word changes are made, and by which request; null where nobody knows, or no request does it. */
@@ -38,16 +42,32 @@ export interface DbMode {
   /** Changes are counted and left out: they return nothing. */
   readonly readOnly: boolean;
   readonly signature?: Signature | undefined;
+  /** Shared by all that one request reads and writes through. */
+  readonly ahead?: Ahead | undefined;
 }
 
-export function openDb(sql: Sql, { onStatements, only, readOnly, signature = UNSIGNED }: DbMode): Db {
+export function openDb(
+  sql: Sql,
+  { onStatements, only, readOnly, signature = UNSIGNED, ahead = openAhead() }: DbMode,
+): Db {
   const isSent = (part: Query | Change) => part.kind === "query" || !readOnly;
   const toStatement = (part: Query | Change) => (part.kind === "query" ? part : statementOf(part, only));
+  /** What of these parts is known already, if all of it is; a change makes everything unknown. */
+  function takeAll(parts: readonly (Query | Change)[]): readonly Rows[] | null {
+    if (parts.some(({ kind }) => kind === "change")) ahead.forget();
+    const known = parts.map((part) => (part.kind === "query" ? ahead.take(part) : undefined));
+    const rows = known.filter((one) => one !== undefined);
+    return rows.length > 0 && rows.length === parts.length ? rows : null;
+  }
   async function run(part: Query | Change): Promise<Rows> {
+    const [known] = takeAll([part]) ?? [];
+    if (known !== undefined) return known;
     onStatements(1);
     return isSent(part) ? sql.rows(toStatement(part)) : [];
   }
   async function batch(parts: readonly (Query | Change)[]): Promise<readonly Rows[]> {
+    const known = takeAll(parts);
+    if (known !== null) return known;
     onStatements(parts.length);
     const sent = parts.filter(isSent);
     const answers = sent.length === 0 ? [] : await sql.batch(sent.map(toStatement));
@@ -61,8 +81,10 @@ export function openDb(sql: Sql, { onStatements, only, readOnly, signature = UNS
     batch,
     async claim(changes, foretold) {
       if (!readOnly) return (await batch(changes))[0] ?? [];
+      ahead.forget();
       onStatements(changes.length);
       return sql.rows(foretold);
     },
+    keep: (asked, rows) => ahead.keep(asked, rows),
   };
 }

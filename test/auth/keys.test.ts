@@ -147,6 +147,7 @@ describe("an issuer that does not serve its keys", () => {
   const endless = (): Response =>
     new Response(
       new ReadableStream({
+        type: "bytes",
         pull: (controller) => controller.enqueue(new Uint8Array(64 * 1024).fill(32)),
       }),
     );

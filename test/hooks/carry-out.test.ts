@@ -68,7 +68,7 @@ describe("what has to wait is tried again", () => {
     for (let number = 1; number <= 60; number++) await create(mayfly, number);
     const real = mayfly.bindings.DB;
     // Cut off behind its answer.
-    mayfly.configure({ DB: refusing(real, /FROM machines WHERE owner = \?1 AND name/) });
+    mayfly.configure({ DB: refusing(real, /FROM machines WHERE owner = \? AND name/) });
     await fromStandard(mayfly, { type: "machine.create", data: { name: "box" } });
     mayfly.configure({ DB: real });
     await minutes(mayfly, 3);
@@ -136,7 +136,7 @@ describe("nothing is lost, and nothing doubled", () => {
     const headers = await githubHeaders(body);
     const real = mayfly.bindings.DB;
     // Cut off behind its answer: nothing of it comes to the database any more.
-    mayfly.configure({ DB: refusing(real, /FROM machines WHERE owner = \?1 AND name/) });
+    mayfly.configure({ DB: refusing(real, /FROM machines WHERE owner = \? AND name/) });
     const { status, rest } = await answerOf(mayfly, "/v1/hooks/preview", body, headers);
     await rest();
     mayfly.configure({ DB: real });

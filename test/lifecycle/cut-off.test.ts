@@ -108,19 +108,19 @@ describe("a create that was cut off before it asked the provider", () => {
 
 describe("a create of which a statement failed", () => {
   it.each([
-    ["its INSERT", INSERT],
-    ["the choice of its pair", /UPDATE machines SET server_type/],
-    ["the record of what was made", /UPDATE machines SET phase = 'active'/],
+    ["its INSERT", INSERT, {}],
+    ["what it is made with", /UPDATE machines SET server_type/, { firewalls: [RULES] }],
+    ["the record of what was made", /UPDATE machines SET phase = 'active'/, {}],
   ])(
     "gives its claim back where the answer to %s was lost, so that a repeat goes on at once",
-    async (_what, pattern) => {
+    async (_what, pattern, more) => {
       const mayfly = createMayfly();
       const restore = losing(mayfly, pattern, false);
-      const first = await put(mayfly);
+      const first = await put(mayfly, "", more);
       restore();
       expect(first).toMatchObject({ status: 503, body: { code: "store_unavailable" } });
       expect(Number(first.headers.get("Retry-After"))).toBeLessThanOrEqual(10);
-      const repeat = await put(mayfly);
+      const repeat = await put(mayfly, "", more);
       expect(machineIn(repeat).provider_id).toBe(String(servers(mayfly)[0]?.id));
       expect(servers(mayfly)).toHaveLength(1);
     },

@@ -6,6 +6,7 @@ import { BODY, createMayfly, HOUR, MINUTE, minutes, refusing, servers, type Answ
 import { KEY_A } from "../simulator/sample-keys.ts";
 
 const SSH = { direction: "in", protocol: "tcp", port: "22" };
+const UNPAID = { currency: null, credential: null };
 const FIREWALLS = { firewalls: Array.from({ length: 5 }, () => ({ rules: [SSH] })) };
 const put = (mayfly: Mayfly, body: object, name = "box") =>
   mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ...body });
@@ -49,7 +50,7 @@ describe("what the known catalogue refuses", () => {
     const offer = { region: "fsn1", available: true, deprecated: true, ...UNKNOWN_PRICES };
     const regions = [{ ...offer, unavailableAfter: mayfly.now() + MINUTE }];
     const serverTypes = [{ name: "cx23", arch: "amd64", cores: 2, memoryGb: 4, regions }];
-    await mayfly.store.catalogues.write("hetzner", { serverTypes, fetchedAt: mayfly.now() });
+    await mayfly.store.catalogues.write("hetzner", { ...UNPAID, serverTypes, fetchedAt: mayfly.now() });
     expect((await put(mayfly, {}, "a")).status).toBe(201);
     mayfly.advance(MINUTE);
     expect(await put(mayfly, {}, "b")).toMatchObject({ status: 422, body: { code: "invalid_input" } });
@@ -84,7 +85,7 @@ describe("a catalogue that is no word to go by", () => {
     const none = createMayfly();
     expect(await asks(none)).toBe(true);
     const empty = createMayfly();
-    await empty.store.catalogues.write("hetzner", { serverTypes: [], fetchedAt: empty.now() });
+    await empty.store.catalogues.write("hetzner", { ...UNPAID, serverTypes: [], fetchedAt: empty.now() });
     expect(await asks(empty)).toBe(true);
     const old = createMayfly();
     await old.send("GET", "/v1/server_types");

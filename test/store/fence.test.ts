@@ -19,6 +19,7 @@ const END = NOW + HOUR;
 const LATER = END + HOUR;
 const TRY = { uid: "active", expiresAt: END, error: "e", nextTryAt: NOW, failed: true };
 const SERVER_TYPE = { name: "cx23", arch: "amd64", cores: 2, memoryGb: 4, regions: [] };
+const CATALOGUE = { serverTypes: [SERVER_TYPE], fetchedAt: NOW, currency: "EUR", credential: "c" };
 const ALL = { owner: null, labels: [] };
 const NEW = machineRowOf({ uid: "new" });
 const ORPHAN = { ...machineRowOf({ uid: "orphan" }), machine: machineOf({ providerId: "9" }) };
@@ -40,6 +41,7 @@ const TOKEN = {
   createdAt: NOW,
   expiresAt: END,
 };
+const HOLDER = { secretSha256: "old", authEpoch: "1", now: NOW };
 const CHARGE = { day: "2026-11-30", hours: 1, microEur: 8, estimatedMicroEur: 0 };
 const OLD = { before: LATER, now: LATER + 24 * HOUR, limit: 9 };
 const DELIVERY = {
@@ -85,8 +87,10 @@ type Calls = { readonly [Group in Exclude<keyof Store, "lock">]: { readonly [Nam
 const CALLS: Calls = {
   machines: {
     insert: writes(({ machines }) => machines.insert(NEW, NOW)),
+    insertUsing: writes(({ machines }) => machines.insertUsing(NEW, NOW, { uses: ["active"] })),
     byUid: reads(({ machines }) => machines.byUid("active")),
     byName: reads(({ machines }) => machines.byName("tok.ci", "active")),
+    toShow: reads(({ machines }) => machines.toShow("tok.ci", { by: "uid", uid: "active" })),
     ofMachines: reads(({ machines }) => machines.ofMachines([machineOf()])),
     choose: writes(({ machines }) =>
       machines.choose(
@@ -300,7 +304,6 @@ const CALLS: Calls = {
         await put("resource_uses", { resourceUid: "used", machineUid: "gone" });
       },
     ),
-    usesNetwork: reads(({ resources }) => resources.usesNetwork("active")),
     release: writes(({ resources }) => resources.release("used", ["active"])),
     releaseUnlessLast: writes(
       ({ resources }) => resources.releaseUnlessLast("used", ["active"]),
@@ -370,10 +373,15 @@ const CALLS: Calls = {
     insert: writes(({ tokens }) => tokens.insert({ ...TOKEN, id: "new", secretSha256: "new", idempotency: null })),
     byIdempotency: reads(({ tokens }) => tokens.byIdempotency("key", NOW)),
     replaceSecret: writes(({ tokens }) => tokens.replaceSecret("old", "other", "1", NOW)),
-    usable: reads(({ tokens }) => tokens.usable("old", "1", NOW)),
     noteUse: writes(({ tokens }) => tokens.noteUse("old", NOW, NOW)),
     list: reads(({ tokens }) => tokens.list(1, 9)),
     revoke: writes(({ tokens }) => tokens.revoke("old", NOW)),
+  },
+  ahead: {
+    ofHolder: reads(({ ahead }) => ahead.ofHolder(HOLDER, ({ lock }) => [lock.read()])),
+    ofOwner: reads(({ ahead }) =>
+      ahead.ofOwner("tok.ci", ({ lock, settings }) => [lock.read(), settings.installation()]),
+    ),
   },
   tombstones: {
     set: writes(({ tombstones }) => tombstones.set("tok.ci", "box", END, NOW)),
@@ -398,8 +406,9 @@ const CALLS: Calls = {
   },
   catalogues: {
     read: reads(({ catalogues }) => catalogues.read("hetzner")),
-    write: writes(({ catalogues }) => catalogues.write("hetzner", { serverTypes: [SERVER_TYPE], fetchedAt: NOW })),
+    write: writes(({ catalogues }) => catalogues.write("hetzner", CATALOGUE)),
   },
+  room: { bytes: reads(({ room }) => room.bytes()) },
 };
 
 beforeEach(async () => {

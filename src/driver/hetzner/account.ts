@@ -1,6 +1,7 @@
 import { invalidInput } from "../driver.ts";
 import type { Client, ClientOptions, RateMemory } from "./client.ts";
-import { pricingAnswer, type PriceRows } from "./schema.ts";
+import { pricingAnswer } from "./schema.ts";
+import type { PriceRows } from "./server.ts";
 
 export const DEFAULT_CURRENCY = "EUR";
 

@@ -4,13 +4,13 @@ import { askPricing, checkId, DEFAULT_CURRENCY, type HetznerOptions } from "./ac
 import { deletionError, readAction } from "./actions.ts";
 import { createClient } from "./client.ts";
 import { checkReserve, hasReserve } from "./rate-limit.ts";
-import { anyAnswer, type Server } from "./schema.ts";
 import { createFirewalls } from "./firewalls.ts";
 import { checkImage, findSnapshot } from "./images.ts";
 import { findServer, listServerPage } from "./list.ts";
 import { toMachine } from "./machine.ts";
 import { createNetworks } from "./networks.ts";
 import { createSshKeys } from "./ssh-keys.ts";
+import type { Server } from "./server.ts";
 import { listServerTypes } from "./server-types.ts";
 
 /** What a Hetzner Cloud project can do besides. */
@@ -29,7 +29,7 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Cap
     inventoryPage: (selector, number, pages) => listServerPage(call, read, selector, { ...pages, number }),
 
     async serverTypes(pages) {
-      if (account.currency === undefined) await askPricing(call, account);
+      if (account.ipv4Prices === undefined) await askPricing(call, account);
       return listServerTypes(call, payer, pages);
     },
 
@@ -45,9 +45,11 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Cap
       // The API replaces the whole map.
       const body = { labels: { ...shown, ...labels } };
       const path = `/servers/${checkId(providerId)}`;
-      await call({ method: "PUT", path, body, absence: "not_found", answer: anyAnswer });
+      await call.order({ method: "PUT", path, body, absence: "not_found" });
     },
 
+    currency: () => account.currency ?? null,
+    recallCurrency: (known) => void (account.currency ??= known),
     otherCurrency: () => (account.currency === currency ? null : (account.currency ?? null)),
 
     hasHeadroom: () => hasReserve(account.rate, options.now()),

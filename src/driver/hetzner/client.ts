@@ -4,7 +4,7 @@ import { DriverError, isNotFound, type DriverErrorCode } from "../driver.ts";
 import { errorFrom, trace } from "./errors.ts";
 import { checkReserve, readRate, type Rate } from "./rate-limit.ts";
 import { parseJson } from "./schema.ts";
-import { formsOf, hide } from "./secrets.ts";
+import { createHiding } from "./secrets.ts";
 
 export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 
@@ -21,7 +21,8 @@ export interface ClientOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface Call<T> {
+/** What is sent. */
+export interface Order {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Below the base URL, with every variable part validated or encoded by the caller. */
   readonly path: string;
@@ -31,12 +32,16 @@ export interface Call<T> {
   readonly secret?: string;
   /** What a `not_found` says here. Only of one machine does it say that the machine is absent (P41). */
   readonly absence?: DriverErrorCode;
+}
+export interface Call<T> extends Order {
   /** Shape of a 2xx body. */
   readonly answer: z.ZodType<T>;
 }
 
 export interface Client {
   <T>(call: Call<T>): Promise<T>;
+  /** The same where a 2xx is all that counts, whatever it says (S48, S156). */
+  readonly order: (order: Order) => Promise<void>;
   /** Words of the provider's, without what was sent as a secret. */
   readonly hide: (text: string) => string;
 }
@@ -60,12 +65,13 @@ export function createClient(options: ClientOptions, memory: RateMemory = {}): C
   const base = (options.endpoint === "" ? REAL_API : options.endpoint).replace(/\/+$/, "");
 
   // What was once sent may be quoted by a later answer too.
-  const secrets = new Set(formsOf(options.token));
-  const hideSecrets = (text: string): string => hide(text, [...secrets]);
+  const secrets = createHiding();
+  secrets.add(options.token);
 
-  async function send<T>(order: Call<T>): Promise<T> {
-    const { method, path, body, timeoutMs = TIMEOUT_MS, secret = "", absence = "unexpected", answer } = order;
-    for (const form of formsOf(secret)) secrets.add(form);
+  /** The body of a 2xx, read to its end. */
+  async function exchange(order: Order): Promise<{ response: Response; text: string }> {
+    const { method, path, body, timeoutMs = TIMEOUT_MS, secret = "", absence = "unexpected" } = order;
+    secrets.add(secret);
     const mutates = method !== "GET";
     if (method !== "DELETE" && options.isSweep !== true) checkReserve(memory.rate, options.now());
     // A timer of our own, because it ends with the call: an isolate may hold ten thousand, and AbortSignal.timeout keeps its own.
@@ -88,15 +94,11 @@ export function createClient(options: ClientOptions, memory: RateMemory = {}): C
       if (rate !== null) memory.rate = rate;
       if (!response.ok) {
         const text = (await readCapped(response, MAX_ERROR_BYTES)) ?? "";
-        const asked = { now: options.now(), mutates, hide: hideSecrets, isSecret: secret !== "" };
+        const asked = { now: options.now(), mutates, hide: secrets.hide, isSecret: secret !== "" };
         const error = errorFrom(response, text, asked);
         throw isNotFound(error) ? error.as(absence) : error;
       }
-      const parsed = answer.safeParse(parseJson((await readCapped(response, MAX_ANSWER_BYTES)) ?? ""));
-      if (parsed.success) return parsed.data;
-      const where = parsed.error.issues[0]?.path.join(".") || "body";
-      const said = `the provider's answer cannot be read (${where})${trace(response.headers, hideSecrets)}`;
-      throw new DriverError("unexpected", said, { status: response.status, ambiguous: mutates });
+      return { response, text: (await readCapped(response, MAX_ANSWER_BYTES)) ?? "" };
     } catch (error) {
       if (error instanceof DriverError) throw error;
       const timedOut = signal.aborted;
@@ -110,5 +112,16 @@ export function createClient(options: ClientOptions, memory: RateMemory = {}): C
     }
   }
 
-  return Object.assign(send, { hide: hideSecrets });
+  async function send<T>(call: Call<T>): Promise<T> {
+    const { response, text } = await exchange(call);
+    const parsed = call.answer.safeParse(parseJson(text));
+    if (parsed.success) return parsed.data;
+    const where = parsed.error.issues[0]?.path.join(".") || "body";
+    const said = `the provider's answer cannot be read (${where})${trace(response.headers, secrets.hide)}`;
+    throw new DriverError("unexpected", said, { status: response.status, ambiguous: call.method !== "GET" });
+  }
+
+  const order = async (ordered: Order): Promise<void> => void (await exchange(ordered));
+
+  return Object.assign(send, { order, hide: secrets.hide });
 }

@@ -1,6 +1,6 @@
 /**
  * Hetzner Cloud, by plain REST. This file is the five operations; `client.ts` is one HTTP call, `errors.ts` what a
- * refusal means, `schema.ts` what we read, `machine.ts` what it means in our words.
+ * refusal means, `schema.ts` what we read, `server.ts` a server of it, `machine.ts` what it means in our words.
  */
 import { LABEL, uidIn } from "../../machine/labels.ts";
 import type { Machine } from "../../machine/machine.ts";
@@ -11,7 +11,8 @@ import { createClient } from "./client.ts";
 import { aboutAnother } from "./errors.ts";
 import { findServer, listServers } from "./list.ts";
 import { pricesAt, toMachine } from "./machine.ts";
-import { anyAnswer, serverAnswer, type Server } from "./schema.ts";
+import { serverAnswer } from "./schema.ts";
+import type { Server } from "./server.ts";
 
 /** `POST /servers` ends by then, so that the outcome can still be recorded within the 30 s that a Worker is left. */
 const CREATE_TIMEOUT_MS = 20_000;
@@ -94,7 +95,7 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
     async destroy(providerId) {
       const path = `/servers/${checkId(providerId)}`;
       try {
-        await call({ method: "DELETE", path, absence: "not_found", answer: anyAnswer });
+        await call.order({ method: "DELETE", path, absence: "not_found" });
       } catch (error) {
         if (!isNotFound(error)) throw error;
       }

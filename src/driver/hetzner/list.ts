@@ -5,8 +5,9 @@ import { DriverError, type ListOptions } from "../driver.ts";
 import type { InventoryPage, PageOptions } from "../capabilities.ts";
 import type { Client } from "./client.ts";
 import { isEmpty, MAX_PAGES, PER_PAGE, readPages, type Page, type Reading } from "./paging.ts";
-import { parseServer, serverPage, type Server } from "./schema.ts";
+import { serverPage } from "./schema.ts";
 import { toLabelSelector } from "./selector.ts";
+import { readServer, type Server } from "./server.ts";
 
 /** So many pages are read to find where a list ends that does not tell it; 2,000 machines. */
 const LONGEST_WALK = 40;
@@ -27,7 +28,7 @@ function pagesOf(
   return async (page) => {
     const path = `/servers?${filter}${order}page=${page}&per_page=${perPage}`;
     const { servers, meta } = await call({ method: "GET", path, answer: serverPage });
-    const readable = servers.map(parseServer).filter((server) => server !== null);
+    const readable = servers.map(readServer).filter((server) => server !== null);
     return {
       items: readable.map(read),
       unreadable: servers.length - readable.length,
@@ -52,7 +53,7 @@ export async function findServer(
 ): Promise<Machine | null> {
   const path = `/servers?name=${encodeURIComponent(name)}`;
   const { servers, meta } = await call({ method: "GET", path, answer: serverPage });
-  const shown = servers.map(parseServer);
+  const shown = servers.map(readServer);
   const found = shown.find((server) => server?.name === name);
   if (found) return read(found);
   // What cannot be read may be it.

@@ -2,7 +2,7 @@ import { parseTimestamp } from "../../machine/age.ts";
 import type { Attached, LiveStatus, Machine } from "../../machine/machine.ts";
 import { toMicroEur, UNKNOWN_PRICES, type Prices } from "../../machine/money.ts";
 import type { HetznerOptions } from "./account.ts";
-import type { PriceRows, Server } from "./schema.ts";
+import type { PriceRows, Server } from "./server.ts";
 
 /** A server is `off` for a while between being built and being started; only an older one was turned off (S6, P46). */
 const BOOT_MS = 10 * 60_000;
@@ -38,30 +38,28 @@ export type Payer = Required<Pick<HetznerOptions, "account" | "currency">>;
 /** A server as the API shows it, in our words (S55-S70). */
 export function toMachine(server: Server, now: number, payer: Payer): Machine {
   const createdAt = parseTimestamp(server.created);
-  const region = server.location?.name ?? "";
   return {
     providerId: String(server.id),
     name: server.name,
     status: toStatus(server.status, createdAt, now),
     labels: server.labels ?? {},
-    hasLabels: server.labels !== undefined && server.labels !== null,
-    arch: archOf(server.server_type?.architecture ?? ""),
-    serverType: server.server_type?.name ?? "",
-    region,
-    publicIpv4: server.public_net?.ipv4?.ip ?? "",
-    publicIpv6: (server.public_net?.ipv6?.ip ?? "").replace(/\/\d+$/, ""),
-    privateIpv4: server.private_net?.find((entry) => entry !== null)?.ip ?? "",
+    hasLabels: server.labels !== null,
+    arch: archOf(server.architecture),
+    serverType: server.serverType,
+    region: server.location,
+    publicIpv4: server.ipv4,
+    publicIpv6: server.ipv6.replace(/\/\d+$/, ""),
+    privateIpv4: server.privateNet?.find((entry) => entry !== null)?.ip ?? "",
     createdAt,
-    ...pricesAt(server.server_type?.prices ?? [], region, payer),
-    deleteProtected: server.protection?.delete ?? false,
+    ...pricesAt(server.prices, server.location, payer),
+    deleteProtected: server.deleteProtected,
     attached: attachedTo(server),
   };
 }
 
 /** What a server has; null where one of it cannot be read, because what is not seen is not missing. */
-function attachedTo({ public_net, private_net }: Server): Attached | null {
-  const firewalls = public_net?.firewalls ?? null;
-  const networks = private_net?.map((entry) => entry?.network ?? null) ?? null;
+function attachedTo({ firewalls, privateNet }: Server): Attached | null {
+  const networks = privateNet?.map((entry) => entry?.network ?? null) ?? null;
   if (firewalls === null || networks === null || networks.includes(null)) return null;
   return {
     firewallIds: firewalls.map(({ id }) => String(id)),
@@ -80,10 +78,10 @@ export function pricesAt(rows: PriceRows, region: string, { account, currency }:
   const type = rows.find((entry) => entry?.location === region);
   const ipv4 = ipv4Prices.find((entry) => entry?.location === region);
   return {
-    priceEurPerHour: parsePrice(type?.price_hourly.gross),
-    priceEurPerMonth: parsePrice(type?.price_monthly?.gross),
-    ipv4EurPerHour: parsePrice(ipv4?.price_hourly.gross),
-    ipv4EurPerMonth: parsePrice(ipv4?.price_monthly?.gross),
+    priceEurPerHour: parsePrice(type?.hourly),
+    priceEurPerMonth: parsePrice(type?.monthly),
+    ipv4EurPerHour: parsePrice(ipv4?.hourly),
+    ipv4EurPerMonth: parsePrice(ipv4?.monthly),
   };
 }
 

@@ -4,7 +4,6 @@ import { checkId } from "./account.ts";
 import type { Client } from "./client.ts";
 import { aboutAnother } from "./errors.ts";
 import { MAX_PAGES, meta, PER_PAGE, readPages, type Page } from "./paging.ts";
-import { anyAnswer } from "./schema.ts";
 import { toLabelSelector } from "./selector.ts";
 import { parseTimestamp } from "../../machine/age.ts";
 import { uidIn } from "../../machine/labels.ts";
@@ -51,7 +50,7 @@ export async function listAll<T extends { readonly id?: number | undefined }>(
 /** What every kind has, as the API shows it. */
 interface Shown {
   readonly id: number;
-  readonly labels?: Resource["labels"] | null | undefined;
+  readonly labels: Resource["labels"] | null;
   readonly created?: unknown;
 }
 
@@ -71,7 +70,7 @@ export interface Kind<T extends Shown> {
 export const toResource = <T extends Shown>({ machines, material, selectors }: Kind<T>, shown: T): Resource => ({
   id: String(shown.id),
   labels: shown.labels ?? {},
-  hasLabels: shown.labels !== undefined && shown.labels !== null,
+  hasLabels: shown.labels !== null,
   createdAt: parseTimestamp(shown.created),
   machineIds: machines(shown)?.map(String) ?? null,
   material: material?.(shown) ?? null,
@@ -124,7 +123,7 @@ export function createResources<T extends Shown>(call: Client, kind: Kind<T>): R
 
     async delete(id) {
       try {
-        await call({ method: "DELETE", path: pathOf(id), absence: "not_found", answer: anyAnswer });
+        await call.order({ method: "DELETE", path: pathOf(id), absence: "not_found" });
       } catch (error) {
         if (!isNotFound(error)) throw error;
       }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { meta } from "./paging.ts";
+import { readLabels, readPriceRows, readServer, type Server } from "./server.ts";
 
 /**
  * What we read of the Hetzner API (its document of November 2026). Unknown fields pass; a field that is missing or odd
@@ -8,75 +9,22 @@ import { meta } from "./paging.ts";
 const id = z.int().positive();
 const text = z.string().catch("");
 
-const amount = z.object({ gross: z.unknown().optional() });
-const prices = z
-  .array(
-    z
-      .object({
-        location: z.string(),
-        price_hourly: amount,
-        price_monthly: amount.nullable().optional().catch(null),
-      })
-      .nullable()
-      .catch(null),
-  )
-  .catch([]);
-export type PriceRows = z.infer<typeof prices>;
+const prices = z.transform(readPriceRows);
 
-const address = z.object({ ip: z.string() }).nullable().catch(null);
+const labels = z.transform(readLabels);
 
-// A label that is not text is left out rather than believed: it can only make a machine less ours.
-const labels = z
-  .record(z.string(), z.unknown())
-  .nullable()
-  .catch(null)
-  .transform(
-    (all) =>
-      all &&
-      Object.fromEntries(Object.entries(all).filter((pair): pair is [string, string] => typeof pair[1] === "string")),
-  );
-
-const firewalls = z
-  .array(z.object({ id, status: text }).transform((one) => ({ id: one.id, isApplied: one.status === "applied" })))
-  .nullable()
-  .catch(null);
-const inNetwork = z
-  .object({ ip: z.string(), network: id.nullable().catch(null) })
-  .nullable()
-  .catch(null);
-
-const server = z.object({
-  id,
-  name: text,
-  status: text,
-  created: z.unknown().optional(),
-  labels: labels.optional(),
-  public_net: z
-    .object({ ipv4: address.optional(), ipv6: address.optional(), firewalls: firewalls.optional() })
-    .nullable()
-    .optional()
-    .catch(null),
-  private_net: z.array(inNetwork).nullable().optional().catch(null),
-  server_type: z
-    .object({ name: text, architecture: text, prices: prices.optional() })
-    .nullable()
-    .optional()
-    .catch(null),
-  location: z.object({ name: text }).nullable().optional().catch(null),
-  protection: z
-    .object({ delete: z.boolean().catch(false) })
-    .nullable()
-    .optional()
-    .catch(null),
+const server = z.transform((item, context): Server => {
+  const read = readServer(item);
+  if (read !== null) return read;
+  context.addIssue("has no id");
+  return z.NEVER;
 });
-export type Server = z.infer<typeof server>;
 
 /** `GET /servers/{id}` and `POST /servers`; everything else in them, `root_password` first, is dropped here (S33). */
 export const serverAnswer = z.object({ server });
 
-/** One page of `GET /servers`. Items are parsed one by one, so that one of them cannot hide the others. */
-export const serverPage = z.object({ servers: z.array(z.unknown()), meta });
-export const parseServer = (item: unknown): Server | null => server.safeParse(item).data ?? null;
+/** One page of `GET /servers`. Items are read one by one, so that one of them cannot hide the others. */
+export const serverPage = z.object({ servers: z.custom<readonly unknown[]>((list) => Array.isArray(list)), meta });
 
 /** `GET /pricing`: the currency is the project owner's and need not be EUR (S68). */
 export const pricingAnswer = z.object({
@@ -86,9 +34,6 @@ export const pricingAnswer = z.object({
     primary_ips: z.array(z.object({ type: z.string(), prices }).nullable().catch(null)).catch([]),
   }),
 });
-
-/** `DELETE`: an action, or nothing; a 2xx is all that counts (S48, S156). */
-export const anyAnswer = z.unknown();
 
 const action = z.object({
   id,
@@ -127,7 +72,7 @@ export const serverType = z.object({
 });
 
 /** What firewalls, networks and keys have in common. */
-const resource = z.object({ id, labels: labels.optional(), created: z.unknown().optional() });
+const resource = z.object({ id, labels, created: z.unknown().optional() });
 
 /** An SSH key, as far as it matters. */
 export const sshKey = resource.extend({ name: z.string(), public_key: z.string() });
@@ -157,7 +102,7 @@ export const network = resource.extend({
   load_balancers: z.array(id).nullable().optional().catch(null),
 });
 
-const image = z.object({ id, type: text, labels: labels.optional() });
+const image = z.object({ id, type: text, labels });
 export type Image = z.infer<typeof image>;
 
 /** `GET /images/{id}`. */

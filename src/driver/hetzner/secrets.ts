@@ -9,15 +9,30 @@ const escapedForHtml = (text: string): string =>
   text.replace(/[<>&]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`);
 
 /** What a secret may be quoted as: as it is, in JSON, in JSON within JSON, and in base64. */
-export function formsOf(secret: string): readonly string[] {
+function formsOf(secret: string): readonly string[] {
   if (secret.length < SHORTEST_SECRET) return [];
   const json = escaped(secret);
   const base64 = new TextEncoder().encode(secret).toBase64();
   return [...new Set([secret, json, escapedForHtml(json), escaped(json), base64])];
 }
 
+/** Takes secrets out of texts of the provider's: those that it has been told of by then. */
+export function createHiding() {
+  const forms: string[] = [];
+  /** Most calls need nothing hidden, so what these look like is worked out when the first text comes. */
+  const added = new Set<string>();
+  return {
+    add: (secret: string): void => void added.add(secret),
+    hide: (text: string): string => {
+      forms.push(...[...added].flatMap(formsOf));
+      added.clear();
+      return hide(text, forms);
+    },
+  };
+}
+
 /** A text of the provider's without any run of twelve characters or more that is in one of these. */
-export function hide(text: string, forms: readonly string[]): string {
+function hide(text: string, forms: readonly string[]): string {
   let hiddenUntil = 0;
   let rest = "";
   for (let at = 0; at < text.length; at++) {

@@ -4,9 +4,9 @@ import type { Carrying } from "../../hooks/carry-out.ts";
 import type { Hook } from "../../hooks/hook.ts";
 import type { RequestContext } from "../../lifecycle/context.ts";
 import type { Brake } from "../../lifecycle/pace.ts";
-import type { Meter } from "../../reaper/budget.ts";
+import type { Meter, Plan } from "../../reaper/budget.ts";
 import type { SweepOrder, SweepReport } from "../../reaper/report.ts";
-import type { Store } from "../../store/store.ts";
+import type { Repositories, Store } from "../../store/store.ts";
 
 /** What HTTP needs of whatever runs it; the composition root hands it in. */
 export interface Host {
@@ -17,16 +17,30 @@ export interface Host {
   /** Opens what a request works with. Throws `Misconfigured` where a setting cannot be used. */
   readonly openRequest: (env: Env, requestId: string) => Scope;
   readonly openBrakes: (env: Env) => Brakes;
-  /** Opens what health looks at, whatever the settings are; only `installations` reads them, and throws `Misconfigured`. */
-  readonly openHealth: (env: Env) => { readonly reads: Reads; readonly installations: () => readonly string[] };
+  /** Opens what health looks at, whatever the settings are; only `settings` reads them, and throws `Misconfigured`. */
+  readonly openHealth: (env: Env) => {
+    readonly reads: Reads & Pick<Store, "room">;
+    readonly settings: () => { readonly installations: readonly string[]; readonly plan: Plan };
+  };
 }
 
 type Log = (event: { readonly event: "request" | "error"; readonly [field: string]: unknown }) => void;
 
 /** The store as `http/` may use it itself: opened to read only. What writes is a use case, which the whole scope is handed to. */
 export type Reads = Pick<
-  Store,
-  "machines" | "events" | "resources" | "sweeps" | "tokens" | "settings" | "lock" | "work" | "deliveries"
+  Repositories,
+  | "machines"
+  | "events"
+  | "resources"
+  | "sweeps"
+  | "tokens"
+  | "settings"
+  | "lock"
+  | "work"
+  | "deliveries"
+  | "tombstones"
+  | "catalogues"
+  | "cooldowns"
 >;
 
 /** How often somebody may call. */
@@ -60,6 +74,10 @@ export interface AppEnv {
     requestId: string;
     scope: Scope;
     principal: Principal;
+    /** What the call is about to read; unset where nobody knows. */
+    ahead: Identifying["ahead"];
+    /** Its body, where that has been taken in; too large, it is thrown. */
+    taken: Promise<void>;
     /** For the log: the machine that the request was about, by its id. */
     machine: string;
     /** What to do where it is in doubt what came of a call that a repeat would do once more. Unset of all others. */

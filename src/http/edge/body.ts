@@ -1,3 +1,4 @@
+import type { Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { createMiddleware } from "hono/factory";
 import { HttpProblem, invalidField } from "./problem.ts";
@@ -6,7 +7,7 @@ import type { AppEnv } from "./app-env.ts";
 /** The largest cloud-init as JSON can write it, and room for the rest. */
 const MAX_BODY_BYTES = 256 * 1024;
 
-export const limitBody = bodyLimit({
+const refuseLarge = bodyLimit({
   maxSize: MAX_BODY_BYTES,
   onError: () => {
     throw new HttpProblem("too_large", {
@@ -14,6 +15,22 @@ export const limitBody = bodyLimit({
       next: "Keep cloud_init to 32768 bytes.",
     });
   },
+});
+
+/** Takes the bytes of a body in, as many as there may be, and looks at none of them. */
+export function takeBody(c: Context<AppEnv, string>): Promise<void> {
+  const take = async () => {
+    await refuseLarge(c, async () => {});
+    await c.req.arrayBuffer();
+  };
+  const taken = c.get("taken") ?? take();
+  c.set("taken", taken);
+  return taken;
+}
+
+export const limitBody = createMiddleware<AppEnv>(async (c, next) => {
+  await takeBody(c);
+  await next();
 });
 
 /** A body is JSON whatever its content type says, so that plain `curl -d` works; one that is not is `malformed`. */

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { CountedMachine } from "../../lifecycle/refusal.ts";
 import { toEur } from "../../machine/money.ts";
+import { timeOf } from "./times.ts";
 
 /** What a limit allows, what of it is taken, and what was asked for. */
 export const figures = z
@@ -29,6 +30,6 @@ export const countedJson = ({
 }: CountedMachine): z.infer<typeof countedMachine> => ({
   name,
   owner,
-  expires_at: new Date(expiresAt).toISOString(),
+  expires_at: timeOf(expiresAt),
   cost_eur: toEur(costMicroEur),
 });

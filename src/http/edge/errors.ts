@@ -6,7 +6,7 @@ import { StoreError } from "../../store/db.ts";
 import { HttpProblem, type ProblemCode } from "./problem.ts";
 
 /** Under these it may have been done all the same. */
-const IN_DOUBT: ReadonlySet<ProblemCode> = new Set(["store_unavailable", "provider_unavailable"]);
+const IN_DOUBT: ReadonlySet<ProblemCode> = new Set(["store_unavailable", "store_full", "provider_unavailable"]);
 
 /** Anything thrown, as the problem that the caller is told; `instead` is what to do in doubt, where a repeat would do it once more. */
 export function toProblem(error: unknown, instead?: string): HttpProblem {
@@ -18,6 +18,11 @@ export function toProblem(error: unknown, instead?: string): HttpProblem {
 function meaningOf(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
   if (error instanceof Misconfigured) return misconfigured(error);
+  if (error instanceof StoreError && error.isFull)
+    return new HttpProblem("store_full", {
+      detail: `What was asked may have happened, and could not be written down: ${error.hint}.`,
+      next: "Tell an admin, then repeat the same call. To destroy one machine by its name or id works all the same.",
+    });
   if (error instanceof StoreError)
     return new HttpProblem("store_unavailable", {
       detail: `What was asked may have happened: ${error.hint}.`,
@@ -48,7 +53,7 @@ const misconfigured = ({ isSetting, key, rule }: Misconfigured): HttpProblem =>
       });
 
 /** Problems of which the log must say what the caller is not told. */
-const UNTOLD: ReadonlySet<ProblemCode> = new Set(["internal", "store_unavailable", "misconfigured"]);
+const UNTOLD: ReadonlySet<ProblemCode> = new Set(["internal", "store_unavailable", "store_full", "misconfigured"]);
 
 /** What the log says of what was thrown, beside the problem's code; null where that says all. */
 export function untold(error: unknown, { code }: HttpProblem): string | null {

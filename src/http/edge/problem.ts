@@ -34,6 +34,8 @@ const STATUS = {
   installation_changed: 503,
   misconfigured: 503,
   store_unavailable: 503,
+  // Not 503: clients repeat what is answered so, and it does not pass by itself.
+  store_full: 507,
   internal: 500,
 } as const satisfies Readonly<Record<RefusalCode, number>> & Readonly<Record<string, number>>;
 
@@ -69,6 +71,7 @@ const TITLE: Readonly<Record<ProblemCode, string>> = {
   installation_changed: "This database belongs to another installation",
   misconfigured: "A setting cannot be used",
   store_unavailable: "The database did not answer",
+  store_full: "The database is full",
   internal: "Something went wrong here",
 };
 

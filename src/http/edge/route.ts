@@ -2,10 +2,10 @@
  * Routes by definition: a definition says how a route is called and what it answers, the app checks each request by it, and the
  * OpenAPI document is made of the same definitions when mayfly is built (`scripts/worker/`).
  */
-import { zValidator } from "@hono/zod-validator";
-import { Hono, type Handler, type Input, type MiddlewareHandler, type TypedResponse } from "hono";
+import { Hono, type Context, type Handler, type Input, type MiddlewareHandler, type TypedResponse } from "hono";
 import type { StatusCode } from "hono/utils/http-status";
 import type { JSONParsed } from "hono/utils/types";
+import { validator } from "hono/validator";
 import type * as z from "zod";
 import type { AppEnv } from "./app-env.ts";
 import { tellIssue } from "./issues.ts";
@@ -81,11 +81,13 @@ export class Api extends Hono<AppEnv> {
 function checksOf({ request = {} }: Definition): Middleware[] {
   const { query, params, headers, body } = request;
   const checks: Middleware[] = [];
-  if (query) checks.push(zValidator("query", query, refuse));
-  if (params) checks.push(zValidator("param", params, refuse));
-  if (headers) checks.push(zValidator("header", headers, refuse));
+  if (query) checks.push(validator("query", (given) => parse("query", query, given)));
+  if (params) checks.push(validator("param", (given) => parse("param", params, given)));
+  // A schema has a header's name as people write it.
+  if (headers) checks.push(validator("header", (_, c) => parse("header", headers, namedHeaders(headers, c))));
   if (body) {
-    const check: Middleware = zValidator("json", body.content["application/json"].schema, refuse);
+    const { schema } = body.content["application/json"];
+    const check: Middleware = validator("json", (given) => parse("body", schema, given));
     checks.push(body.required === true ? check : unlessAbsent(check));
   }
   return checks;
@@ -100,9 +102,12 @@ const unlessAbsent =
     return next();
   };
 
-type Result = { target: string } & ({ success: true } | { success: false; error: { issues: z.core.$ZodIssue[] } });
+const namedHeaders = (schema: z.ZodObject, { req }: Context): Record<string, string | undefined> =>
+  Object.fromEntries(Object.keys(schema.shape).map((name) => [name, req.header(name)]));
 
-function refuse(result: Result): void {
-  if (result.success) return;
-  throw tellIssue(result.error.issues, result.target === "json" ? "body" : result.target);
+/** What a schema makes of a part of a request; what is wrong with it is thrown. */
+function parse<T>(part: string, schema: z.ZodType<T>, given: unknown): T {
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw tellIssue(parsed.error.issues, part);
 }

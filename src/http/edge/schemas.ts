@@ -19,7 +19,10 @@ const checked = <T>(read: (text: string) => Checked<T>) =>
 
 /** A machine by its id or a name. */
 export const machineRef = checked((text) => parseRef(text));
-export const labelSelector = checked((text) => parseLabelSelector(text));
+export const labelSelector = checked((text) => parseLabelSelector(text)).meta({
+  type: "string",
+  example: "run=1,!kept",
+});
 export const providerWord = z.string().refine(isProviderWord, TOKEN_RULE);
 const owner = z.string().refine(isOwner, OWNER_RULE);
 export const account = z
@@ -36,7 +39,8 @@ const wholeNumber = (fallback: number, most: number) => {
     .regex(/^[1-9]\d{0,5}$/, rule)
     .transform(Number)
     .refine((number) => number <= most, rule)
-    .default(fallback);
+    .default(fallback)
+    .meta({ type: "integer", minimum: 1, maximum: most, default: fallback });
 };
 
 /** On every route of what an owner has: an admin may name another. */
@@ -52,17 +56,27 @@ export const wait = z
   .string(waitRule)
   .regex(/^([12]?\d|30)$/, waitRule)
   .transform(Number)
-  .default(0);
+  .default(0)
+  .meta({ type: "integer", minimum: 0, maximum: 30, default: 0 });
+
+/** A parameter that may be repeated, as the document has it. */
+const listOf = (words: readonly string[]) => ({ type: "array", items: { type: "string", enum: words } });
 
 const statusRule = `must be one of ${STATUSES.join(", ")}`;
 const status = z.enum(STATUSES, statusRule);
 /** `status` may be repeated. */
-export const statuses = z.union([status.transform((one) => [one]), z.array(status)], statusRule).default([]);
+export const statuses = z
+  .union([status.transform((one) => [one]), z.array(status)], statusRule)
+  .default([])
+  .meta(listOf(STATUSES));
 
 const kindRule = `must be one of ${EVENT_KINDS.join(", ")}`;
 const kind = z.enum(EVENT_KINDS, kindRule);
 /** So may `kind`. */
-export const eventKinds = z.union([kind.transform((one) => [one]), z.array(kind)], kindRule).default([]);
+export const eventKinds = z
+  .union([kind.transform((one) => [one]), z.array(kind)], kindRule)
+  .default([])
+  .meta(listOf(EVENT_KINDS));
 
 const REASONS = [...new Set(ROW_REASONS)];
 export const reason = z.enum(REASONS, `must be one of ${REASONS.join(", ")}`);
@@ -81,7 +95,10 @@ export const since = z.string(sinceRule).transform((text, context): Since => {
 /** The moment that is meant at `now`, unix milliseconds. */
 export const sinceTime = (meant: Since, now: number): number => ("at" in meant ? meant.at : now - meant.ago);
 
-export const flag = z.enum(["true", "false"], "must be true or false").transform((text) => text === "true");
+export const flag = z
+  .enum(["true", "false"], "must be true or false")
+  .transform((text) => text === "true")
+  .meta({ type: "boolean" });
 
 export const pagination = z
   .object({

@@ -39,7 +39,9 @@ export const profileBody = z.strictObject({
 export type ProfileEntry = z.input<typeof profileBody>;
 
 /** The body of a create: the same, and the profile that says the rest. */
-export const machineBody = profileBody.extend({ profile: configName.optional().meta({ example: "small" }) });
+export const machineBody = profileBody
+  .extend({ profile: configName.optional().meta({ example: "small" }) })
+  .meta({ id: "MachineOrder" });
 
 export type MachineBody = z.infer<typeof machineBody>;
 

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
-import { createMachine, mayCreate } from "../../lifecycle/create.ts";
+import { createMachine } from "../../lifecycle/create.ts";
+import { mayCreate } from "../../lifecycle/plan.ts";
 import { waitWhileCreating } from "../../lifecycle/refresh.ts";
 import { done } from "../../lifecycle/refusal.ts";
 import { checkName, idOf } from "../../machine/name.ts";
@@ -20,7 +21,9 @@ import { machineJson, toJson } from "./json.ts";
 const body = { content: { "application/json": { schema: machineBody } }, required: true };
 const query = ownerQuery.extend({ wait });
 const createdJson = z.object({
-  machine: machineJson.extend({ candidates: z.array(candidate).meta({ description: "empty for a repeat" }) }),
+  machine: machineJson
+    .extend({ candidates: z.array(candidate).meta({ description: "empty for a repeat" }) })
+    .meta({ id: "CreatedMachine" }),
   warning: z.string().optional().meta({ description: "the sweeps are silent; health tells more" }),
 });
 
@@ -64,11 +67,13 @@ export function createRoutes(app: Api): void {
 
   app.openapi(post, async (c) => {
     c.set("insteadOfRepeating", LOOK_FIRST);
-    const name = `m-${c.get("scope").newUid().slice(-12)}`;
-    const { answer } = await create(c, name, c.req.valid("query"), c.req.valid("json"));
+    const { answer } = await create(c, madeName(c), c.req.valid("query"), c.req.valid("json"));
     return c.json(answer, 201);
   });
 }
+
+/** The name that a machine gets whose caller gives it none: another for each call. */
+export const madeName = (c: Context<AppEnv>): string => `m-${c.get("requestId").slice(-12)}`;
 
 async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof query>, sent: MachineBody) {
   const scope = c.get("scope");

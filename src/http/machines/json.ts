@@ -4,47 +4,50 @@ import { STATUSES, type MachineRow } from "../../machine/machine.ts";
 import { costMicroEur, hourMicroEur, toEur } from "../../machine/money.ts";
 import { idOf } from "../../machine/name.ts";
 import { pagination } from "../edge/schemas.ts";
+import { timeOf, timeOrNull } from "../edge/times.ts";
 
 const time = z.iso.datetime().nullable();
 
 /** A machine as the API shows it. Addresses that are not there are `""`; what is unknown is null. */
-export const machineJson = z.object({
-  id: z.string(),
-  name: z.string(),
-  owner: z.string(),
-  account: z.string(),
-  status: z.enum(STATUSES),
-  reason: z.string().nullable(),
-  provider: z.string(),
-  provider_id: z.string().nullable(),
-  server_type: z.string(),
-  region: z.string(),
-  arch: z.string(),
-  image: z.string(),
-  public_ipv4: z.string(),
-  public_ipv6: z.string().meta({ description: "the base address of the machine's /64" }),
-  ipv6: z.string().meta({ description: "the address that the machine answers on" }),
-  private_ipv4: z.string(),
-  labels: z.record(z.string(), z.string()),
-  created_at: time,
-  expires_at: z.iso.datetime(),
-  max_until: z.iso.datetime(),
-  observed_at: time,
-  destroyed_at: time,
-  price_eur_per_hour: z
-    .number()
-    .nullable()
-    .meta({ description: "gross, as ordered, its IPv4 address included; null = unknown, never free" }),
-  cost_eur: z
-    .number()
-    .nullable()
-    .meta({ description: "so far: started hours since created_at, of a calendar month (UTC) its price at most" }),
-  unsent: z
-    .literal(true)
-    .optional()
-    .meta({ description: "only while it is `creating`, not seen at the provider, and nobody is making it" }),
-  next: z.string().optional().meta({ description: "what to do about that" }),
-});
+export const machineJson = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    owner: z.string(),
+    account: z.string(),
+    status: z.enum(STATUSES),
+    reason: z.string().nullable(),
+    provider: z.string(),
+    provider_id: z.string().nullable(),
+    server_type: z.string(),
+    region: z.string(),
+    arch: z.string(),
+    image: z.string(),
+    public_ipv4: z.string(),
+    public_ipv6: z.string().meta({ description: "the base address of the machine's /64" }),
+    ipv6: z.string().meta({ description: "the address that the machine answers on" }),
+    private_ipv4: z.string(),
+    labels: z.record(z.string(), z.string()),
+    created_at: time,
+    expires_at: z.iso.datetime(),
+    max_until: z.iso.datetime(),
+    observed_at: time,
+    destroyed_at: time,
+    price_eur_per_hour: z
+      .number()
+      .nullable()
+      .meta({ description: "gross, as ordered, its IPv4 address included; null = unknown, never free" }),
+    cost_eur: z
+      .number()
+      .nullable()
+      .meta({ description: "so far: started hours since created_at, of a calendar month (UTC) its price at most" }),
+    unsent: z
+      .literal(true)
+      .optional()
+      .meta({ description: "only while it is `creating`, not seen at the provider, and nobody is making it" }),
+    next: z.string().optional().meta({ description: "what to do about that" }),
+  })
+  .meta({ id: "Machine" });
 
 /** Answers about one machine, and about a page of them. */
 export const one = z.object({ machine: machineJson });
@@ -52,8 +55,6 @@ export const many = z.object({ machines: z.array(machineJson), meta: z.object({ 
 
 /** Shows a row at `now`. */
 export function toJson(row: MachineRow, now: number): z.infer<typeof machineJson> {
-  const at = (ms: number) => new Date(ms).toISOString();
-  const maybe = (ms: number | null) => (ms === null ? null : at(ms));
   return {
     id: idOf(row.uid),
     name: row.name,
@@ -72,11 +73,11 @@ export function toJson(row: MachineRow, now: number): z.infer<typeof machineJson
     ipv6: hostAddress(row.publicIpv6),
     private_ipv4: row.privateIpv4,
     labels: row.labels,
-    created_at: maybe(row.createdAt),
-    expires_at: at(row.expiresAt),
-    max_until: at(row.maxUntil),
-    observed_at: maybe(row.observedAt),
-    destroyed_at: maybe(row.destroyedAt),
+    created_at: timeOrNull(row.createdAt),
+    expires_at: timeOf(row.expiresAt),
+    max_until: timeOf(row.maxUntil),
+    observed_at: timeOrNull(row.observedAt),
+    destroyed_at: timeOrNull(row.destroyedAt),
     price_eur_per_hour: toEur(hourMicroEur(row)),
     cost_eur: toEur(costMicroEur(row, now)),
     ...(isUnsent(row, now) ? { unsent: true as const, next: UNSENT } : {}),

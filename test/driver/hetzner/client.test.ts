@@ -84,6 +84,7 @@ describe("one call", () => {
     const stalling = ({ init }: Sent): Response =>
       new Response(
         new ReadableStream({
+          type: "bytes",
           start(controller) {
             controller.enqueue(new TextEncoder().encode('{"server":'));
             init.signal?.addEventListener("abort", () => controller.error(new DOMException("aborted", "AbortError")));

@@ -151,10 +151,11 @@ describe("what a refusal means", () => {
     let pulled = 0;
     let cancelled = false;
     const endless = new ReadableStream({
+      type: "bytes",
       pull(controller) {
         pulled += 1;
         if (pulled > 100) controller.close();
-        else controller.enqueue(chunk);
+        else controller.enqueue(chunk.slice());
       },
       cancel() {
         cancelled = true;

@@ -9,7 +9,6 @@ import type { Account } from "../../../src/driver/hetzner/account.ts";
 import { createHetznerCapabilities } from "../../../src/driver/hetzner/capabilities.ts";
 import { createClient, type Call } from "../../../src/driver/hetzner/client.ts";
 import { createHetznerDriver } from "../../../src/driver/hetzner/hetzner.ts";
-import { anyAnswer } from "../../../src/driver/hetzner/schema.ts";
 import { failureOf, NOW, spec } from "../contract/cloud.ts";
 import { TOKEN } from "./bench.ts";
 
@@ -407,7 +406,7 @@ function open(answer: () => Response, account: Account = { currency: "EUR" }) {
   const opened: Opened = {
     driver: createHetznerDriver(options),
     capabilities: createHetznerCapabilities(options),
-    call: (method, path) => client({ method, path, answer: anyAnswer }),
+    call: (method, path) => client.order({ method, path }),
   };
   return { opened, methods };
 }

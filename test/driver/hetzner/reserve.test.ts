@@ -55,7 +55,9 @@ function ofKind(kind: "sshKeys" | "firewalls" | "networks"): Record<string, (clo
 }
 
 /** Asks nobody. */
-const SILENT = ["capabilities.hasHeadroom", "capabilities.checkHeadroom", "capabilities.otherCurrency"];
+const SILENT = ["hasHeadroom", "checkHeadroom", "otherCurrency", "currency", "recallCurrency"].map(
+  (name) => `capabilities.${name}`,
+);
 
 /** Opens a project of whose hourly budget no more than the reserve is left, as the last answer said. */
 function open(isSweep: boolean) {

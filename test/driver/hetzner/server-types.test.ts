@@ -20,7 +20,7 @@ const open = (answer: (url: URL) => unknown) =>
     token: TOKEN,
     endpoint: "https://hetzner.test/v1",
     now: () => NOW,
-    account: { currency: "EUR" },
+    account: { currency: "EUR", ipv4Prices: [] },
     fetch: async (input) => Response.json(answer(new URL(input))),
   });
 const page = (types: unknown[], next_page: number | null = null) => ({
