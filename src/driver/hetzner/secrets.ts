@@ -33,6 +33,7 @@ export function createHiding() {
 
 /** A text of the provider's without any run of twelve characters or more that is in one of these. */
 function hide(text: string, forms: readonly string[]): string {
+  if (!forms.some((form) => mayQuote(text, form))) return text;
   let hiddenUntil = 0;
   let rest = "";
   for (let at = 0; at < text.length; at++) {
@@ -42,6 +43,13 @@ function hide(text: string, forms: readonly string[]): string {
     if (at >= hiddenUntil) rest += text[at];
   }
   return rest;
+}
+
+/** Whether there may be such a run: of each there, a piece of half its length stands at a multiple of that. Most texts have none. */
+function mayQuote(text: string, form: string): boolean {
+  const half = Math.floor(Math.min(RUN, form.length) / 2);
+  for (let at = 0; at + half <= text.length; at += half) if (form.includes(text.slice(at, at + half))) return true;
+  return false;
 }
 
 function endOfRun(text: string, at: number, form: string): number {
