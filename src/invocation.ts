@@ -14,6 +14,7 @@ import { done } from "./lifecycle/refusal.ts";
 import type { createProviders } from "./providers.ts";
 import { AFTER_A_REQUEST, budgetOf, type Meter } from "./reaper/budget.ts";
 import type { ExtraPhase, PhaseContext, SweepContext } from "./reaper/context.ts";
+import { countedProvider } from "./reaper/counted-provider.ts";
 import { expirePass } from "./reaper/expire-pass.ts";
 import { logLines, type SweepOrder, type SweepReport } from "./reaper/report.ts";
 import { sweep } from "./reaper/sweep.ts";
@@ -41,7 +42,7 @@ export function openInvocation(
   openProvider: ReturnType<typeof createProviders>,
   db: D1Database,
 ): Invocation {
-  const meter = { fetches: 0, statements: 0 };
+  const meter = { fetches: 0, statements: 0, entries: 0 };
   const ahead = openAhead();
   const fetch: Runtime["fetch"] = (input, init) => {
     meter.fetches += 1;
@@ -58,7 +59,7 @@ export function openInvocation(
     },
     openStore: (mode) => openStore(db, (count) => (meter.statements += count), mode, ahead),
     openProvider: (config, isSweep) => ({
-      ...openProvider(config, { now: runtime.now, fetch, isSweep }),
+      ...countedProvider(openProvider(config, { now: runtime.now, fetch, isSweep }), meter),
       provider: config.provider,
       credential: fingerprint(config),
     }),

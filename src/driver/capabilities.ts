@@ -130,8 +130,8 @@ export interface Capabilities {
   /** The machine of that provider name, whoever it belongs to; null where there is none. */
   readonly findByName?: (name: string) => Promise<Machine | null>;
   /**
-   * One page of what `list` shows, counted from 1 in an order in which whatever is new comes last; null asks for the last page. Read
-   * from the last to the first, no machine is left out, though others come and go meanwhile. Where a list does not tell where it
+   * One page of what `list` shows, counted from 1, in the order of ids: a shorter one before a longer one, those of one length as texts. Whatever is
+   * new comes last. Null asks for the last page. Read from the last to the first, no machine is left out, though others come and go meanwhile. Where a list does not tell where it
    * ends, its last page is looked for, over at most `maxPages` pages (40 by default), and is an error `unexpected` if it is not found.
    */
   readonly inventoryPage?: (selector: Selector, number: number | null, options?: PageOptions) => Promise<InventoryPage>;

@@ -5,7 +5,7 @@ import type { PhaseContext } from "./context.ts";
 const EVERY_MS = 3_600_000;
 const TYPE_PAGES = 2;
 /** The currency and the pages of types; to read what is known and to write what is new. */
-const COST = { fetches: 1 + TYPE_PAGES, statements: 2 };
+const COST = { fetches: 1 + TYPE_PAGES, statements: 2, entries: TYPE_PAGES * 25 };
 
 /**
  * Keeps the catalogue of what the provider offers, by which creates are judged before they cost anything: once an hour, where the

@@ -9,7 +9,12 @@ import type { Meter } from "./budget.ts";
  */
 export function dryRunProvider({ driver, capabilities }: Provider, meter: Meter): Provider {
   const gone = new Set<string>();
-  const left = (machines: readonly Machine[]) => machines.filter(({ providerId }) => !gone.has(providerId));
+  const left = (machines: readonly Machine[]) => {
+    const shown = machines.filter(({ providerId }) => !gone.has(providerId));
+    // What would be gone would not have been read.
+    meter.entries -= machines.length - shown.length;
+    return shown;
+  };
   const pretended: Driver = {
     ...driver,
     async destroy(providerId) {

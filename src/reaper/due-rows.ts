@@ -19,28 +19,37 @@ import type { PhaseContext } from "./context.ts";
 import { inPace } from "./in-pace.ts";
 import { LABEL_CALLS, settleLabels } from "./labels.ts";
 import { BATCH, listByUid, lookById, lookByName, sightingIn, type Listed } from "./look.ts";
+import type { Pace } from "./pace.ts";
 import { itemOf, type Item } from "./report.ts";
 import { writeCases } from "./write-cases.ts";
 
 const EXPIRE: Queue = { name: "expire", looks: 1 };
 const SETTLE: Queue = { name: "settle", looks: 2 };
+/** To list a batch, and to write down what becomes of it. */
+const TO_LIST = { fetches: 1, statements: RECORDS };
 /** So many tries that fail are bad luck; the next one somebody should look at. */
 const PATIENCE = 2;
+
+/** How many due rows can be looked at and their machines destroyed: more are not worth reading. At least one, so that what is left is told. */
+export const roomToExpire = (pace: Pace): number =>
+  Math.max(1, pace.room({ fetches: 1, statements: 0, entries: 1 }, TO_LIST, BATCH));
 
 /** Destroys the machines of rows whose end has come, as far as the budget goes. */
 export async function expire(context: PhaseContext): Promise<string | null> {
   let last: MachineRow | null = null;
   let rows = context.known.due();
+  let most = roomToExpire(context.pace);
   const accepted: Accepted[] = [];
   for (;;) {
-    rows ??= await context.store.work.due(context.now(), BATCH, last);
+    rows ??= await context.store.work.due(context.now(), most, last);
     if (rows.length === 0) break;
     const { cases, failure } = await workOn(context, EXPIRE, rows);
     accepted.push(...acceptedIn(context, cases));
     if (failure !== null) return failure;
-    if (rows.length < BATCH || cases.some(({ outcome }) => outcome === "remaining")) break;
+    if (rows.length < most || cases.some(({ outcome }) => outcome === "remaining")) break;
     last = rows.at(-1) ?? null;
     rows = null;
+    most = roomToExpire(context.pace);
   }
   await proveGone(context, accepted);
   return context.pace.refusal;
@@ -52,13 +61,14 @@ export async function expire(context: PhaseContext): Promise<string | null> {
  * limit only deletions are followed, and some labels written.
  */
 export async function settle(context: PhaseContext): Promise<string | null> {
-  const { store, capabilities, memory, known, now } = context;
+  const { store, capabilities, memory, known, pace, now } = context;
+  const most = Math.max(1, pace.room({ fetches: 0, statements: 0, entries: 1 }, TO_LIST, BATCH));
   if (capabilities.hasHeadroom?.() === false) {
-    const { failure } = await settleRows(context, await store.work.unproven(now(), BATCH));
+    const { failure } = await settleRows(context, await store.work.unproven(now(), most));
     if (failure === null) await settleLabels(context);
     return failure;
   }
-  const rows = known.lacks("unsettled") ? [] : await store.work.unsettled(now(), BATCH);
+  const rows = known.lacks("unsettled") ? [] : await store.work.unsettled(now(), most);
   const { isDone, failure } = await settleRows(context, rows);
   if (isDone) memory.settledAt = now();
   return failure;
@@ -69,7 +79,7 @@ async function settleRows(
   rows: readonly MachineRow[],
 ): Promise<{ isDone: boolean; failure: string | null }> {
   if (rows.length === 0) return { isDone: true, failure: null };
-  const stop = await context.pace.stop({ fetches: 1, statements: RECORDS });
+  const stop = await context.pace.stop({ ...TO_LIST, entries: rows.length });
   if (stop !== null) {
     context.items.push(...rows.map((row) => toItem(remaining(row, stop))));
     return { isDone: false, failure: null };

@@ -6,6 +6,7 @@ import type { Machine, MachineRow } from "../machine/machine.ts";
 import type { Reason } from "../machine/reason.ts";
 import { present } from "../machine/sighting.ts";
 import { concernsAll, type PhaseContext } from "./context.ts";
+import { fewOldest, listBehind } from "./few-oldest.ts";
 import { BATCH } from "./look.ts";
 import type { StopReason } from "./pace.ts";
 import { Withheld } from "./reap-older-than.ts";
@@ -129,9 +130,17 @@ export function guard(context: PhaseContext): GuardedDriver {
     },
     async list(selector, options) {
       const maxPages = pace.pages;
+      const paced = { ...options, maxPages, goOn: pace.mayList };
+      const few = await fewOldest(driver, selector, paced);
+      const oldest = await know(few.machines);
+      const isInTheWay = ({ providerId }: Machine) => (known.get(providerId)?.attempts ?? 0) > 0;
+      // More than a few could not be destroyed where CPU is short; but what could not be before must not hide what is younger.
+      if (few.areAll || (pace.isTight && !oldest.every(isInTheWay))) return oldest;
+      // A list that takes long is not asked for again.
+      if (oldest.length > 0 && !pace.mayList()) return oldest;
       // Full pages that the budget cannot pay for are no failure: the oldest were read, and the next sweep goes on.
       const enough = Math.min(pace.listed, maxPages * BATCH);
-      return know(await driver.list(selector, { ...options, enough, maxPages, goOn: pace.mayList }));
+      return know(await listBehind(few.machines, () => driver.list(selector, { ...paced, enough })));
     },
 
     async destroy(providerId) {

@@ -1,5 +1,5 @@
 import { atMostFive } from "../lifecycle/at-most-five.ts";
-import type { Share } from "./budget.ts";
+import { sum, type Share } from "./budget.ts";
 import type { Pace, StopReason } from "./pace.ts";
 
 /** What is done with each of a batch. */
@@ -45,7 +45,3 @@ export async function inPace<T, R>(pace: Pace, all: readonly T[], steps: PacedSt
 
 const NOTHING: Share = { fetches: 0, statements: 0 };
 const isNothing = ({ fetches, statements }: Share): boolean => fetches === 0 && statements === 0;
-const sum = (a: Share, b: Share): Share => ({
-  fetches: a.fetches + b.fetches,
-  statements: a.statements + b.statements,
-});

@@ -75,7 +75,7 @@ function lowestOf(machines: readonly Machine[], below: RowPlace | null): string 
   return ids.reduce<string | null>((lowest, id) => (lowest === null || isBefore(id, lowest) ? id : lowest), null);
 }
 
-/** Ids are numbers that may be too long to be counted with. */
+/** In the order of an inventory's pages. */
 const isBefore = (one: string, other: string): boolean =>
   one.length === other.length ? one < other : one.length < other.length;
 

@@ -17,10 +17,10 @@ import { namesOf } from "./report.ts";
 export const PASS_EVERY_MS = 15 * 60_000;
 /** Ten thousand machines take an hour and three quarters on a free plan. */
 const LONGEST_MS = 6 * 3_600_000;
-/** So many pages a tick; each parses fifty machines, and a free plan allows 10 ms of CPU. */
+/** So many pages a tick at most. */
 const MOST_SLICES = { free: 2, paid: 60 };
 /** What a slice costs at least: to list, to look up, and to write down what follows. */
-const COST = { fetches: 3, statements: 6 };
+export const SLICE = { fetches: 3, statements: 6, entries: 50 };
 
 /** Whether a pass is under way, or one is to begin. */
 export const isPassDue = ({ reconcile: state }: SweepMemory, now: number): boolean =>
@@ -52,7 +52,7 @@ export async function reconcile(context: PhaseContext): Promise<string | null> {
   return onDriverError(
     async () => {
       for (let slice = 0; slice < MOST_SLICES[context.plan]; slice++) {
-        if ((await pace.stop(COST)) !== null) break;
+        if ((await pace.stop(SLICE)) !== null) break;
         if (!(await goOn(context, pass))) break;
         if (!pass.isFlawed && !state.isFlawed) memory.inventoriedAt = now;
         if (!isDone(pass)) continue;

@@ -15,8 +15,6 @@ const SHARE = 0.2;
 const LOOK = { fetches: 1, statements: 0 };
 /** What is still written afterwards. */
 const RECORDS = { fetches: 0, statements: 5 };
-/** To list some by their uids and to write down what follows. */
-const COST = { fetches: 1, statements: 5 };
 
 /** More than these are not lost one by one: something is wrong with the inventory. */
 export const isTooMany = ({ absent: count, shown }: InventoryPass): boolean => count > Math.max(LEAST, SHARE * shown);
@@ -53,7 +51,8 @@ export async function lookForMissing(
   if (from === null) return true;
   const rows = await context.store.inventory.shownIn({ from, below }, seen, BATCH, context.now());
   if (rows.length > 0) {
-    if ((await context.pace.stop(COST)) !== null) return false;
+    if ((await context.pace.stop({ fetches: 1, statements: RECORDS.statements, entries: rows.length })) !== null)
+      return false;
     if (!(await lookForRows(context, pass, rows))) return false;
   }
   const last = rows.length < BATCH ? undefined : rows.at(-1);

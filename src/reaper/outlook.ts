@@ -3,7 +3,6 @@ import { StoreError } from "../store/db.ts";
 import type { Work } from "../store/outlook.ts";
 import type { Store } from "../store/store.ts";
 import type { Meter } from "./budget.ts";
-import { BATCH } from "./look.ts";
 
 /**
  * What there was to do when the sweep began, read in one trip, so that phases with nothing to do ask nothing. It holds until anything else is
@@ -19,10 +18,10 @@ export interface KnownWork {
 /** Of a sweep that has looked at nothing yet. */
 export const NOTHING_KNOWN: KnownWork = { due: () => null, lacks: () => false };
 
-/** A database that does not answer here says nothing: each phase asks for itself, and fails for itself. */
-export async function lookAhead({ outlook }: Store, meter: Meter, now: number): Promise<KnownWork> {
+/** Reads that, of what is due at most so many. A database that does not answer here says nothing: each phase asks for itself, and fails for itself. */
+export async function lookAhead({ outlook }: Store, meter: Meter, now: number, most: number): Promise<KnownWork> {
   try {
-    const { due, has } = await outlook.read(now, BATCH);
+    const { due, has } = await outlook.read(now, most);
     const asked = meter.statements;
     const holds = () => meter.statements === asked;
     return { due: () => (holds() ? due : null), lacks: (what) => holds() && !has[what] };

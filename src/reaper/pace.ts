@@ -1,4 +1,4 @@
-import { budgetOf, type Meter, type Share } from "./budget.ts";
+import { budgetOf, type Limit, type Meter, type Share } from "./budget.ts";
 
 /** Why a phase had to leave something to the next sweep. */
 export type StopReason = "budget" | "time" | "lock_lost" | "provider_refused" | "rate_limit";
@@ -7,6 +7,8 @@ export type StopReason = "budget" | "time" | "lock_lost" | "provider_refused" | 
 export interface Pace {
   /** How many machines are worth listing: more could not be judged anyway. */
   readonly listed: number;
+  /** Whether CPU is what there is least of. */
+  readonly isTight: boolean;
   /**
    * How many pages a list may have now: half of the calls that are left, so that what it shows can be dealt with too. A list is never
    * so long by far, unless its provider is sick or the budget is about to end; one that is cut off proves nothing by what it lacks.
@@ -14,6 +16,8 @@ export interface Pace {
   readonly pages: number;
   /** Whether a list that takes long may go on to its next page. */
   readonly mayList: () => boolean;
+  /** How many of these the budget affords beside that, `most` at most. */
+  room(each: Share, beside: Share, most: number): number;
   /** Whether the budget has room for that. */
   affords(cost: Share): boolean;
   /** Why nothing that costs so much may be begun any more; null while it may. Holds on to the lock. */
@@ -33,15 +37,17 @@ export interface Time {
 }
 
 /** `holdLock` renews the lock when it must be, and answers false once another sweep has it. */
-export function createPace(meter: Meter, limit: Share, holdLock: () => Promise<boolean>, time: Time): Pace {
+export function createPace(meter: Meter, limit: Limit, holdLock: () => Promise<boolean>, time: Time): Pace {
   const budget = budgetOf(meter, limit);
   let refusal: string | null = null;
   return {
     listed: budget.listed,
+    isTight: budget.isTight,
     get pages() {
       return Math.max(1, Math.floor(budget.fetchesLeft() / 2));
     },
     mayList: () => time.isLeftToList(),
+    room: (each, beside, most) => budget.room(each, beside, most),
     affords: (cost) => budget.allows(cost),
     async stop(cost) {
       if (refusal !== null) return "provider_refused";

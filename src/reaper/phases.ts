@@ -1,32 +1,33 @@
 import { StoreError } from "../store/db.ts";
 import { createAllowance } from "./allowance.ts";
-import { AFTER_A_REQUEST, PLANS, type Plan, type Share } from "./budget.ts";
+import { AFTER_A_REQUEST, cpuOf, PLANS, type Limit, type Plan, type Share } from "./budget.ts";
 import { refreshCatalogue } from "./catalogue.ts";
 import { failureOf, type PhaseContext, type SweepContext } from "./context.ts";
-import { expire, settle } from "./due-rows.ts";
+import { expire, roomToExpire, settle } from "./due-rows.ts";
 import { endResources } from "./ended-resources.ts";
 import { keepHistory } from "./history.ts";
-import { isPassDue, reconcile } from "./inventory.ts";
+import { isPassDue, reconcile, SLICE } from "./inventory.ts";
 import { lookForOrphans } from "./orphans.ts";
 import { lookAhead, NOTHING_KNOWN } from "./outlook.ts";
-import { createPace, type Time } from "./pace.ts";
+import { createPace, type Pace, type Time } from "./pace.ts";
 import { reapBlind } from "./reap-blind.ts";
 import { reap } from "./reap.ts";
 import type { PhaseReport, SweepOrder, SweepReport } from "./report.ts";
 
 /**
- * What each phase leaves to those after it at least; what it does not use itself passes on too. And how long it may
- * take, though the sweep has taken its time by then: that one list is slow must not keep what it shows alive.
+ * What each phase leaves to those after it at least; what it does not use itself passes on too. Of CPU that is a page of the oldest to reap, and
+ * a list to settle. And how long it may take, though the sweep has taken its time by then: that one list is slow must not keep what it shows alive.
  */
 const LEFT_BY = {
-  expire: { fetches: 8, statements: 22, ownMs: 45_000 },
-  reap: { fetches: 4, statements: 16, ownMs: 35_000 },
-  settle: { fetches: 2, statements: 2, ownMs: 0 },
-  reconcile: { fetches: 2, statements: 6, ownMs: 0 },
-  orphans: { fetches: 0, statements: 0, ownMs: 0 },
-  hooks: { fetches: 0, statements: 0, ownMs: 0 },
-  history: { fetches: 0, statements: 0, ownMs: 0 },
+  expire: { fetches: 8, statements: 22, cpuUs: 2_400, ownMs: 45_000 },
+  reap: { fetches: 4, statements: 16, cpuUs: 900, ownMs: 35_000 },
+  settle: { fetches: 2, statements: 2, cpuUs: 0, ownMs: 0 },
+  reconcile: { fetches: 2, statements: 6, cpuUs: 0, ownMs: 0 },
+  orphans: { fetches: 0, statements: 0, cpuUs: 0, ownMs: 0 },
+  hooks: { fetches: 0, statements: 0, cpuUs: 0, ownMs: 0 },
+  history: { fetches: 0, statements: 0, cpuUs: 0, ownMs: 0 },
 };
+const BEFORE_PASS: ReadonlySet<keyof typeof LEFT_BY> = new Set(["expire", "reap", "settle"]);
 /** After so long a sweep begins nothing more, save what a phase has time of its own for: one call may hang for half a minute. */
 const SWEEP_MS = 45_000;
 /** A list that takes longer ends with what it has shown. */
@@ -36,8 +37,7 @@ const PHASES = ["expire", "reap", "settle", "reconcile", "orphans", "history"] a
 const MOST_AHEAD_MS = 5 * 60_000;
 /** A create waits for an expire pass no longer. */
 const PASS_MS = 10_000;
-/** A slice of an inventory pass at least. */
-const SLICE_FETCHES = 3;
+const NO_SLICE: Share = { fetches: 0, statements: 0 };
 /** The report and the release still have to be paid for. */
 const CLOSING_STATEMENTS = 2;
 
@@ -57,18 +57,20 @@ export async function runPhases(
   const ahead = aheadOfTime(context);
   if (ahead !== null) return reportOf(context, order, startedAt, untried(ahead));
   const limit = limitOf(context.plan, order);
-  const known = await lookAhead(common.store, meter, now());
-  const shared = { ...common, known, allowance: createAllowance(common.store, common.rules, now()) };
-  // Only when an inventory pass is due does settle leave it its calls.
-  const forPass = isPassDue(common.memory, now()) ? SLICE_FETCHES : 0;
-  const phase = (name: keyof typeof LEFT_BY): PhaseContext => {
+  // Only when an inventory pass is due is a slice of it left its calls and its CPU.
+  const slice = isPassDue(common.memory, now()) ? SLICE : NO_SLICE;
+  const paceOf = (name: keyof typeof LEFT_BY): Pace => {
     const left = LEFT_BY[name];
     const share = {
-      fetches: limit.fetches - left.fetches - (name === "settle" ? forPass : 0),
+      fetches: limit.fetches - left.fetches - (name === "settle" ? slice.fetches : 0),
       statements: limit.statements - CLOSING_STATEMENTS - left.statements,
+      cpuUs: (limit.cpuUs ?? Infinity) - left.cpuUs - (BEFORE_PASS.has(name) ? cpuOf(slice) : 0),
     };
-    return { ...shared, pace: createPace(meter, share, holdLock, timeOf(wallNow, startedAt, left.ownMs)), items: [] };
+    return createPace(meter, share, holdLock, timeOf(wallNow, startedAt, left.ownMs));
   };
+  const known = await lookAhead(common.store, meter, now(), roomToExpire(paceOf("expire")));
+  const shared = { ...common, known, allowance: createAllowance(common.store, common.rules, now()) };
+  const phase = (name: keyof typeof LEFT_BY): PhaseContext => ({ ...shared, pace: paceOf(name), items: [] });
   const expired = await isolated("expire", phase("expire"), expire);
   const isInDoubt = expired.failure !== null && expired.items.length === 0;
   const reaped = await isolated("reap", phase("reap"), (opened) => reapAsItCan(opened, isInDoubt));
@@ -96,6 +98,7 @@ export async function runExpire(
   const order: SweepOrder = { startedBy: "create", dryRun: false };
   const limit = limitOf(plan, order);
   const share = {
+    ...limit,
     fetches: limit.fetches - leaving.fetches,
     statements: limit.statements - CLOSING_STATEMENTS - leaving.statements,
   };
@@ -186,8 +189,8 @@ function aheadOfTime({ now, wallNow, mayPlayTime }: SweepContext): string | null
 const reapUnder = async ({ hint }: StoreError, context: Parameters<typeof reapBlind>[0]): Promise<string> =>
   (await reapBlind(context)) ?? hint;
 
-const limitOf = (plan: Plan, { startedBy }: SweepOrder): Share =>
-  startedBy === "create" ? AFTER_A_REQUEST[plan] : PLANS[plan];
+const limitOf = (plan: Plan, { startedBy }: SweepOrder): Limit =>
+  startedBy === "create" ? { ...PLANS[plan], ...AFTER_A_REQUEST[plan] } : PLANS[plan];
 
 /** What D1 answers, or its refusal. */
 export async function orRefusal<T>(answer: Promise<T>): Promise<T | StoreError> {

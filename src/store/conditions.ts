@@ -3,8 +3,8 @@
 /** The phases in which a machine may exist. */
 export const LIVE_MACHINE = "phase IN ('requested', 'active', 'destroying')";
 
-/** A provider's id in the order of numbers, which its text alone is not in. As the index `machines_by_provider_id` has it. */
-export const byNumber = (id: string): string => `printf('%03d', length(${id})) || ${id}`;
+/** A provider's id in the order of an inventory's pages, which its text alone is not in. As the index `machines_by_provider_id` has it. */
+export const idOrder = (id: string): string => `printf('%03d', length(${id})) || ${id}`;
 
 /** The others. */
 export const ENDED_MACHINE = "phase IN ('destroyed', 'failed', 'disowned')";

@@ -1,5 +1,5 @@
 import type { MachineRow } from "../machine/machine.ts";
-import { byNumber, LIVE_MACHINE } from "./conditions.ts";
+import { idOrder, LIVE_MACHINE } from "./conditions.ts";
 import { eventOfHold } from "./events.ts";
 import { createMachineOrphans } from "./machine-orphans.ts";
 import { machineRow } from "./machine-row.ts";
@@ -10,9 +10,9 @@ import type { Db } from "./writer.ts";
 
 /** Rows that the provider has shown once, and that are not at their end: what is due is asked for by expire. */
 const SHOWN = `${LIVE_MACHINE} AND provider_id IS NOT NULL AND delete_accepted_at IS NULL AND +expires_at > ?1`;
-const ORDER = byNumber("provider_id");
+const ORDER = idOrder("provider_id");
 /** `?3`; null is behind every number. */
-const BELOW = `coalesce(${byNumber("?3")}, '~')`;
+const BELOW = `coalesce(${idOrder("?3")}, '~')`;
 
 /** Rows by the provider's ids for them, in the order of numbers. */
 export interface RowRange {
@@ -59,7 +59,7 @@ export function createMachineInventory(db: Db) {
       now: number,
     ): Promise<MachineRow[]> {
       const statement = query(
-        `SELECT * FROM machines WHERE ${SHOWN} AND ${ORDER} >= ${byNumber("?2")} AND ${ORDER} <= ${BELOW}
+        `SELECT * FROM machines WHERE ${SHOWN} AND ${ORDER} >= ${idOrder("?2")} AND ${ORDER} <= ${BELOW}
            AND (${ORDER} < ${BELOW} OR uid < ?4) AND uid NOT IN (SELECT value FROM json_each(?5))
          ORDER BY ${ORDER} DESC, uid DESC LIMIT ?6`,
         now,

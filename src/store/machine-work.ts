@@ -44,8 +44,12 @@ export const dueMachines = (now: number, limit: number, after: MachineRow | null
     after?.uid ?? "",
   );
 
-/** Of rows of a create or a destroy that is not known to its end, or whose label is behind; `?1` is now. */
-export const TO_SETTLE = `${UNSETTLED} AND ${FREE} AND (expires_at > ?1 OR delete_accepted_at IS NOT NULL)`;
+/**
+ * Of rows of a create or a destroy that is not known to its end, or whose label is behind; `?1` is now. Whoever brought about in this very tick that the
+ * provider agreed to a deletion has looked for the machine since.
+ */
+export const TO_SETTLE = `${UNSETTLED} AND ${FREE}
+  AND iif(delete_accepted_at IS NULL, expires_at > ?1, delete_accepted_at <> ?1)`;
 
 /** What of `machines` is to be worked on, and who does it when. */
 export function createMachineWork(db: Db) {
@@ -82,7 +86,7 @@ export function createMachineWork(db: Db) {
     async unproven(now: number, limit: number): Promise<MachineRow[]> {
       const rows = await db.read(
         query(
-          `SELECT * FROM machines WHERE ${UNSETTLED} AND ${FREE} AND delete_accepted_at IS NOT NULL
+          `SELECT * FROM machines WHERE ${TO_SETTLE} AND delete_accepted_at IS NOT NULL
            ORDER BY coalesce(looked_at, 0), uid LIMIT ?2`,
           now,
           limit,

@@ -42,7 +42,7 @@ it("a dry run asks a cloud for nothing but what only reads, whatever else the cl
   const all = createHetznerCapabilities({ token: "t", endpoint: "", fetch, now });
   const asked: string[] = [];
   const capabilities = { ...all, ...withCalls(all, (path) => async () => asked.push(path)) };
-  const meter = { fetches: 0, statements: 0 };
+  const meter = { fetches: 0, statements: 0, entries: 0 };
   const pretended = dryRunProvider({ driver: createMemoryDriver({ now }), capabilities }, meter);
   const calls: Promise<unknown>[] = [];
   withCalls(pretended.capabilities, (_path, call) =>
@@ -59,7 +59,10 @@ it("hands a page's limits on to the cloud", async () => {
     given.push(args);
     return { machines: [], number: 1, isWhole: true };
   };
-  const pretended = dryRunProvider({ driver, capabilities: { inventoryPage } }, { fetches: 0, statements: 0 });
+  const pretended = dryRunProvider(
+    { driver, capabilities: { inventoryPage } },
+    { fetches: 0, statements: 0, entries: 0 },
+  );
   await pretended.capabilities.inventoryPage?.({ a: "b" }, null, { maxPages: 3 });
   expect(given).toEqual([[{ a: "b" }, null, { maxPages: 3 }]]);
 });

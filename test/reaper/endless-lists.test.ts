@@ -131,7 +131,7 @@ it("a list that is too long for what a busy tick has left is left to a quieter o
     for (const { kind, reason } of report?.phases.flatMap(({ items }) => items) ?? [])
       if (kind === "firewall") told.push(reason);
   }
-  expect(new Set(told)).toEqual(new Set(["budget"]));
+  expect(told.filter((one) => one !== "budget")).toEqual([]);
   const { results } = await mayfly.bindings.DB.prepare("SELECT resources_listed_at AS at FROM locks").all();
   expect(results).not.toEqual([{ at: 0 }]);
 });

@@ -191,9 +191,9 @@ describe("each is paid for before it begins", () => {
   it("whatever calls are left to expire: none too many, and whatever was begun is told and written down", async () => {
     // The list is asked for whatever is left.
     for (let left = 2; left <= 18; left++) {
-      const mayfly = await due(6);
+      const mayfly = await due(6, PAID);
       const flight = watchFlight(mayfly, disordered);
-      const report = await sweepAfter(mayfly, 40 - left);
+      const report = await sweepAfter(mayfly, 500 - left);
       expect(flight.begun.length, `${left} calls left`).toBeLessThanOrEqual(left);
       // Eight are for the phases behind, a list takes one, and one is kept for a look: as many die as one after the other would.
       const deletes = Math.min(6, Math.max(0, left - 8 - 1 - 1));
@@ -209,11 +209,11 @@ describe("each is paid for before it begins", () => {
 
   it("whatever calls are left to reap, likewise", async () => {
     for (let left = 1; left <= 24; left++) {
-      const mayfly = createMayfly();
+      const mayfly = createMayfly(PAID);
       const old = { labels: OURS, created: new Date(NOW - 30 * HOUR).toISOString() };
       for (const name of names(8)) mayfly.simulator.addServer({ name, ...old });
       const flight = watchFlight(mayfly, disordered);
-      const report = await sweepAfter(mayfly, 40 - left);
+      const report = await sweepAfter(mayfly, 500 - left);
       expect(flight.begun.length, `${left} calls left`).toBeLessThanOrEqual(left);
       // Four are for the phases behind, a list takes one; each asks for three, and takes two.
       const deletes = Math.min(8, Math.max(0, Math.floor((left - 4 - 1 - 3) / 2) + 1));
@@ -269,7 +269,7 @@ describe("what goes wrong in the middle", () => {
   });
 
   it("with the lock: who has lost it begins no more, tells what was under way, and writes nothing over the other's", async () => {
-    const mayfly = await due(12);
+    const mayfly = await due(12, PAID);
     const ids = idsOf(mayfly);
     let calls = 0;
     let other: Awaited<ReturnType<Mayfly["tick"]>> = null;

@@ -47,9 +47,9 @@ it("a tick that has nothing to do goes to the database three times, and asks the
 
 describe("what a sweep knows of its work", () => {
   async function known() {
-    const meter = { fetches: 0, statements: 0 };
+    const meter = { fetches: 0, statements: 0, entries: 0 };
     const store = openStore(env.DB, (count) => (meter.statements += count));
-    return { store, known: await lookAhead(store, meter, NOW) };
+    return { store, known: await lookAhead(store, meter, NOW, 50) };
   }
 
   it("is what there was when it began", async () => {

@@ -46,7 +46,7 @@ it("begins exactly those that one after the other would begin, within every budg
       limits,
       fc.record({ fetches: fc.nat({ max: 4 }), statements: fc.nat({ max: 4 }) }),
       async (scheduler, all, limit, rest) => {
-        const meter = { fetches: 0, statements: 0 };
+        const meter = { fetches: 0, statements: 0, entries: 0 };
         const pace = createPace(meter, limit, async () => true, NO_END);
         const told: boolean[] = [];
         const working = inPace(pace, [...all.keys()], {
@@ -71,7 +71,7 @@ it("begins exactly those that one after the other would begin, within every budg
         });
         await scheduler.waitFor(working);
         const expected = inTurn(all, limit, rest);
-        expect({ begun: told, spent: meter }).toEqual(expected);
+        expect({ begun: told, spent: meter }).toMatchObject(expected);
       },
     ),
     { numRuns: 300 },
@@ -88,7 +88,7 @@ it("begins nothing more once the provider refuses, the lock is lost or the time 
         const isOn = () => !isOver;
         const time = { isLeft: () => why !== "time" || isOn(), isLeftToList: () => true };
         const pace = createPace(
-          { fetches: 0, statements: 0 },
+          { fetches: 0, statements: 0, entries: 0 },
           { fetches: 99, statements: 99 },
           async () => why !== "lock_lost" || isOn(),
           time,

@@ -84,7 +84,7 @@ describe("reap", () => {
     for (let number = 0; number < 120; number++)
       mayfly.simulator.addServer({ name: `m${number}`, labels: OURS, created: ago(30 * HOUR - number * SECOND) });
     let last = 120;
-    for (let tick = 0; tick < 10 && last > 0; tick++) {
+    for (let tick = 0; tick < 20 && last > 0; tick++) {
       mayfly.advance(MINUTE);
       const report = await mayfly.tick();
       expect(report?.fetches).toBeLessThanOrEqual(40);
@@ -115,7 +115,7 @@ describe("reap", () => {
   });
 
   it("destroys what page one showed although page two fails, and says that it did not see all", async () => {
-    const mayfly = createMayfly();
+    const mayfly = createMayfly({ PLAN: "paid" });
     for (let number = 0; number < 60; number++)
       mayfly.simulator.addServer({ name: `m${number}`, labels: OURS, created: ago(30 * HOUR - number * SECOND) });
     mayfly.simulator.fault({
@@ -129,7 +129,7 @@ describe("reap", () => {
     const report = await mayfly.tick();
     expect(report?.phases[1]?.failure).toContain("500");
     expect(servers(mayfly).length).toBeLessThan(60);
-    await minutes(mayfly, 8);
+    await minutes(mayfly, 12);
     expect(servers(mayfly)).toEqual([]);
   });
 

@@ -20,12 +20,13 @@ function pagesOf(
   read: (server: Server) => Machine,
   selector: Selector,
   sort: readonly string[],
+  perPage: number = PER_PAGE,
 ): ReadPage {
   const labelSelector = toLabelSelector(selector);
   const filter = labelSelector === "" ? "" : `label_selector=${encodeURIComponent(labelSelector)}&`;
   const order = sort.map((by) => `sort=${by}&`).join("");
   return async (page) => {
-    const path = `/servers?${filter}${order}page=${page}&per_page=${PER_PAGE}`;
+    const path = `/servers?${filter}${order}page=${page}&per_page=${perPage}`;
     const { servers, meta } = await call({ method: "GET", path, answer: serverPage });
     const readable = servers.map(readServer).filter((server) => server !== null);
     return {
@@ -110,7 +111,9 @@ export async function listServers(
 ): Promise<readonly Machine[]> {
   const isById = olderThan === undefined;
   // Those of one moment in one order, or a page may show again what the one before has shown.
-  const pageAt = pagesOf(call, read, selector, isById ? ["id:asc"] : ["created:asc", "id:asc"]);
+  const pageAt = isById
+    ? pagesOf(call, read, selector, ["id:asc"])
+    : pagesOf(call, read, selector, ["created:asc", "id:asc"], Math.min(PER_PAGE, enough));
   if (Object.values(selector).some((wanted) => wanted.length === 0 && typeof wanted !== "string")) return [];
   const pages = readPages(reading(isById, maxPages));
   let inOrder = true;
