@@ -36,7 +36,7 @@ export type Plan = "free" | "paid";
  * What each costs in CPU, with what is done about it, in an isolate that has run once: as measured, in microseconds. A Worker cannot look: its clock
  * stands still while it works. How, and why these: docs/decisions/cpu-of-a-sweep.md.
  */
-const COST_US = { fetches: 200, statements: 50, entries: 20 };
+const COST_US = { fetches: 150, statements: 50, entries: 25 };
 
 /** What that costs, in microseconds. */
 export const cpuOf = ({ fetches, statements, entries = 0 }: Share): number =>
