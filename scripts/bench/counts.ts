@@ -130,7 +130,7 @@ async function inventory(bench: Bench): Promise<Figure> {
     return {
       name: "calls: inventory of 1,000",
       value: calls,
-      note: `in ${ticks - 1} ticks of a paid plan, ${String(whole)} rows`,
+      note: `ticks of a paid plan: ${ticks - 1}; rows: ${String(whole)}`,
     };
   } finally {
     await world.stop();

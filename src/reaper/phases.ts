@@ -71,8 +71,14 @@ export async function runPhases(
   const known = await lookAhead(common.store, meter, now(), roomToExpire(paceOf("expire")));
   const shared = { ...common, known, allowance: createAllowance(common.store, common.rules, now()) };
   const phase = (name: keyof typeof LEFT_BY): PhaseContext => ({ ...shared, pace: paceOf(name), items: [] });
-  const expired = await isolated("expire", phase("expire"), expire);
-  const isInDoubt = expired.failure !== null && expired.items.length === 0;
+  let isRefused = false;
+  const expired = await isolated("expire", phase("expire"), (opened) =>
+    expire(opened).catch((error: unknown) => {
+      isRefused = error instanceof StoreError;
+      throw error;
+    }),
+  );
+  const isInDoubt = isRefused && expired.items.length === 0;
   const reaped = await isolated("reap", phase("reap"), (opened) => reapAsItCan(opened, isInDoubt));
   const settled = await isolated("settle", phase("settle"), settle);
   const reconciled = await isolated("reconcile", phase("reconcile"), reconcile);
@@ -134,10 +140,13 @@ export async function runBlind(
   return reportOf(context, order, startedAt, phases);
 }
 
-/** Where expire could not read its rows, they are asked for once more: one refusal may be a hiccup, two are none. */
+/**
+ * Where the database let expire do nothing, it is tried once more: one refusal may be a hiccup, two are none. One that answers and takes nothing
+ * down, as when it is full, would let live what is due just as well.
+ */
 async function reapAsItCan(context: PhaseContext, isInDoubt: boolean): Promise<string | null> {
   try {
-    if (isInDoubt) await context.store.work.due(context.now(), 1, null);
+    if (isInDoubt) await expire(context);
     return await reap(context);
   } catch (error) {
     if (!(error instanceof StoreError) || !isInDoubt) throw error;

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { BODY, createMayfly, machineIn, minutes, refusing, servers, type Mayfly } from "../mayfly.ts";
+import { BODY, createMayfly, HOUR, machineIn, minutes, refusing, servers, type Mayfly } from "../mayfly.ts";
 
 /** SQLite's own words, and D1's. */
 const WORDS = ["database or disk is full: SQLITE_FULL", "Exceeded maximum DB size."];
@@ -97,6 +97,24 @@ describe("a full database", () => {
       body: { code: "identity_mismatch" },
     });
     expect(servers(mayfly)).toHaveLength(1);
+  });
+
+  it("lets sweeps end what is an hour past the end that its label tells, and forget what is old", async () => {
+    const mayfly = createMayfly({ KEEP_HISTORY: "1d", MAX_AGE: "3d" });
+    await running(mayfly, "past");
+    mayfly.advance(26 * HOUR);
+    await minutes(mayfly, 2);
+    await running(mayfly, "box");
+    fill(mayfly);
+    const ended = await env.DB.prepare("SELECT count(*) AS rows FROM events").first("rows");
+    await minutes(mayfly, 100);
+    expect(servers(mayfly)).toHaveLength(1);
+    await minutes(mayfly, 25);
+    expect(servers(mayfly)).toEqual([]);
+    mayfly.advance(3 * HOUR * 24);
+    await minutes(mayfly, 2);
+    expect(await env.DB.prepare("SELECT count(*) AS rows FROM events").first("rows")).not.toBe(ended);
+    expect((await mayfly.send("GET", "/healthz", undefined, null)).text).toContain("the last one failed");
   });
 
   it("turns health red before it is full, by what the plan allows", async () => {
