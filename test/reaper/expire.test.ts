@@ -80,7 +80,7 @@ describe("expire", () => {
         const numbers = servers(mayfly).map(({ labels }) => Number(labels?.["mayfly-name"]?.slice(1)));
         expect(Math.min(...numbers, count)).toBe(count - left);
       }
-      // Of 10 ms of CPU a list and the phases behind leave expire twenty-two deletes, and half as many where an inventory pass is due.
+      // Of 10 ms of CPU a list and the phases behind leave expire twenty-eight deletes, and fewer where an inventory pass is due.
       expect(ticks).toBeLessThanOrEqual(Math.ceil(count / 16));
     },
   );

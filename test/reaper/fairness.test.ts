@@ -98,7 +98,7 @@ describe("I8: what cannot be destroyed delays nothing else", () => {
     mayfly.advance(2 * MINUTE);
     await tick(mayfly);
     const left = servers(mayfly).map(({ name }) => (name.startsWith("old") ? "old" : "leased"));
-    expect(left.filter((what) => what === "leased")).toHaveLength(78);
+    expect(left.filter((what) => what === "leased")).toHaveLength(72);
     expect(left.filter((what) => what === "old").length).toBeLessThan(30);
   });
 });
