@@ -69,9 +69,13 @@ export async function runPhases(
     };
     return { ...shared, pace: createPace(meter, share, holdLock, timeOf(wallNow, startedAt, left.ownMs)), items: [] };
   };
-  const expired = await isolated("expire", phase("expire"), expire);
+  const refusals: StoreError[] = [];
+  const expired = await isolated("expire", phase("expire"), (opened) => noting(refusals, expire(opened)));
   const isInDoubt = expired.failure !== null && expired.items.length === 0;
-  const reaped = await isolated("reap", phase("reap"), (opened) => reapAsItCan(opened, isInDoubt));
+  const full = refusals.find(({ isFull }) => isFull) ?? null;
+  const reaped = await isolated("reap", phase("reap"), (opened) =>
+    full === null ? reapAsItCan(opened, isInDoubt) : reapUnder(full, opened),
+  );
   const settled = await isolated("settle", phase("settle"), settle);
   const reconciled = await isolated("reconcile", phase("reconcile"), reconcile);
   const orphans = await isolated("orphans", phase("orphans"), endAndLook);
@@ -182,7 +186,17 @@ function aheadOfTime({ now, wallNow, mayPlayTime }: SweepContext): string | null
   return `the tick's time lies ${Math.round(ahead / 60_000)} min ahead of the clock; nothing is concluded from it`;
 }
 
-/** What the provider shows and its labels tell is enough to end what is overdue. */
+/** Keeps what the database refused, which fails as before. */
+async function noting<T>(refusals: StoreError[], work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof StoreError) refusals.push(error);
+    throw error;
+  }
+}
+
+/** What the provider shows and its labels tell is enough to end what is overdue: also where rows can be read, and not be written. */
 const reapUnder = async ({ hint }: StoreError, context: Parameters<typeof reapBlind>[0]): Promise<string> =>
   (await reapBlind(context)) ?? hint;
 
