@@ -16,8 +16,8 @@ export const SWEEPING: readonly Mutant[] = [
     broken: "a database that answers and takes nothing down lets machines live on",
     promise: "I4",
     file: "src/reaper/phases.ts",
-    find: "if (isInDoubt) await expire(context);",
-    replace: "if (isInDoubt) await context.store.work.due(context.now(), 1, null);",
+    find: "if (isRefused) await expire(context);",
+    replace: "if (isRefused) await context.store.work.due(context.now(), 1, null);",
     caughtBy: ["test/http/full-database.test.ts"],
   },
   {
@@ -25,8 +25,8 @@ export const SWEEPING: readonly Mutant[] = [
     broken: "nobody looks for machines past MAX_AGE at the provider",
     promise: "I1",
     file: "src/reaper/phases.ts",
-    find: "(opened) => reapAsItCan(opened, isInDoubt)",
-    replace: "async () => null",
+    find: "reapAsItCan(opened, isRefused)",
+    replace: "Promise.resolve(null)",
     caughtBy: ["test/reaper/reap.test.ts"],
   },
   {

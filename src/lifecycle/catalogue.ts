@@ -3,6 +3,7 @@ import { pricesIn } from "../machine/server-type.ts";
 import type { Catalogue } from "../store/catalogues.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { done, onDriverError, refusalOf, refused, type Outcome } from "./refusal.ts";
+import { whenFull } from "./when-full.ts";
 
 /** Stock changes within hours; what is older is asked for again. */
 const FRESH_MS = 10 * 60_000;
@@ -41,7 +42,11 @@ export async function askCatalogue(
   const serverTypes = (await capabilities.serverTypes?.({ maxPages })) ?? [];
   const currency = capabilities.currency?.() ?? null;
   const catalogue = { serverTypes, fetchedAt, currency, credential: await credential() };
-  await store.catalogues.write(provider, catalogue);
+  // What cannot be kept is told all the same.
+  await whenFull(
+    () => store.catalogues.write(provider, catalogue),
+    () => {},
+  );
   return catalogue;
 }
 

@@ -3,24 +3,23 @@ import { DriverError, getIfThere, isNotFound, type Driver } from "../driver/driv
 import { decide, type Verdict } from "../machine/decide.ts";
 import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
 import { isSame, selectorOf } from "../machine/ownership.ts";
-import { StoreError } from "../store/db.ts";
+import type { StoreError } from "../store/db.ts";
 import { absent, present, UNKNOWN, type Sighting } from "../machine/sighting.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { adoptCredential, doubtOf } from "./credential.ts";
 import { done, IDENTITY_MISMATCH, refusalOf, refused, type Outcome, type Refusal } from "./refusal.ts";
+import { whenFull } from "./when-full.ts";
 
 /**
  * Destroys a machine on its owner's word. The word is written down first and holds from then on: a create that lands later
  * dies, and what this call cannot finish the sweep does. The row returned is `destroyed` when it is proven that nothing is left,
  * else `deleting`. A row that was closed only because nobody saw its machine stays closed, should it be seen again. A refusal means that somebody has to act at the provider; the word still stands.
  */
-export async function destroyMachine(context: RequestContext, row: MachineRow): Promise<Outcome<MachineRow>> {
-  try {
-    return await destroyOnRecord(context, row);
-  } catch (error) {
-    if (!(error instanceof StoreError) || !error.isFull) throw error;
-    return destroyOffRecord(context, row, error);
-  }
+export function destroyMachine(context: RequestContext, row: MachineRow): Promise<Outcome<MachineRow>> {
+  return whenFull(
+    () => destroyOnRecord(context, row),
+    (cause) => destroyOffRecord(context, row, cause),
+  );
 }
 
 async function destroyOnRecord(context: RequestContext, row: MachineRow): Promise<Outcome<MachineRow>> {

@@ -110,9 +110,11 @@ export async function priceWithin(
 ): Promise<Outcome<Priced>> {
   const mustBeKnown = limitMoney(limits);
   const price = await priceOfCandidates(context, candidates, { offers, hasIpv4: request.enableIpv4, mustBeKnown });
-  if (!mustBeKnown || hourMicroEur(price) !== null) return done(price);
+  if (!mustBeKnown) return done(price);
+  // A price that is known was told under another CURRENCY then, and is no amount of this one.
   const currency = context.capabilities.otherCurrency?.() ?? null;
   if (currency !== null)
     throw new Misconfigured("CURRENCY", `must be ${currency}, which the provider's project pays in: limits go by it`);
+  if (hourMicroEur(price) !== null) return done(price);
   return principal.policy.takesUnknownPrice ? done(price) : unpriced(context, principal);
 }

@@ -5,6 +5,7 @@ import type { Shown } from "../store/machine-reads.ts";
 import type { RequestContext } from "./context.ts";
 import { done, onDriverError, type Outcome } from "./refusal.ts";
 import { claimLeftMs } from "./trying.ts";
+import { whenFull } from "./when-full.ts";
 
 /** How old a look may be before somebody looks again; one look serves everybody who waits. */
 export const FRESH_MS = 3000;
@@ -45,7 +46,11 @@ async function look(
   // A look can wait; what is left of the provider's rate limit then is for deletes.
   if (stale.length === 0 || capabilities.hasHeadroom?.() === false) return rows;
   const uids = stale.map(({ uid }) => uid);
-  const won = await store.work.claimLook(uids, now, now - FRESH_MS);
+  // A look that cannot be written down is nobody's, and what is known is told all the same.
+  const won = await whenFull<MachineRow[]>(
+    () => store.work.claimLook(uids, now, now - FRESH_MS),
+    () => [],
+  );
   if (won.length === 0) return rows;
   // After the claim, so that only looks count: over the rate the next may look three seconds later, as after any look.
   if (!(await context.withinRate()).ok) return rows;

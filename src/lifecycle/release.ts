@@ -2,12 +2,12 @@ import type { Principal } from "../auth/principal.ts";
 import { parseDuration } from "../machine/duration.ts";
 import { isLive, type MachineRow } from "../machine/machine.ts";
 import type { Ref } from "../machine/name.ts";
-import { StoreError } from "../store/db.ts";
 import type { RequestContext } from "./context.ts";
 import { destroyMachine } from "./destroy.ts";
 import { findMachine } from "./find.ts";
 import { breaksRule, done, type Outcome, type Refusal } from "./refusal.ts";
 import { keepOnFailure } from "./renew.ts";
+import { whenFull } from "./when-full.ts";
 
 const LONGEST_TOMBSTONE_MS = 86_400_000;
 
@@ -32,12 +32,11 @@ export async function forbidName(
   const paced = await context.withinRate();
   if (!paced.ok && !(await isAboutToEnd(context, principal, ref, hasFailed))) return paced;
   const now = context.now();
-  try {
-    await context.store.tombstones.set(principal.owner, ref.name, now + length, now);
-  } catch (error) {
-    // While the database is full nothing can be created under that name either, and what has it is to go.
-    if (!(error instanceof StoreError) || !error.isFull) throw error;
-  }
+  await whenFull(
+    () => context.store.tombstones.set(principal.owner, ref.name, now + length, now),
+    // Nothing can be created under that name then either, and what has it is to go.
+    () => {},
+  );
   return done(undefined);
 }
 

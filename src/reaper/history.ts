@@ -20,8 +20,12 @@ const FORGET_COST = { fetches: 0, statements: 2 };
  * that costs money waits for it.
  */
 export async function keepHistory(context: PhaseContext): Promise<string | null> {
-  await book(context);
-  await forget(context);
+  try {
+    await book(context);
+  } finally {
+    // It makes room where a full database takes nothing more.
+    await forget(context);
+  }
   return null;
 }
 

@@ -78,8 +78,7 @@ export async function runPhases(
       throw error;
     }),
   );
-  const isInDoubt = isRefused && expired.items.length === 0;
-  const reaped = await isolated("reap", phase("reap"), (opened) => reapAsItCan(opened, isInDoubt));
+  const reaped = await isolated("reap", phase("reap"), (opened) => reapAsItCan(opened, isRefused));
   const settled = await isolated("settle", phase("settle"), settle);
   const reconciled = await isolated("reconcile", phase("reconcile"), reconcile);
   const orphans = await isolated("orphans", phase("orphans"), endAndLook);
@@ -144,12 +143,12 @@ export async function runBlind(
  * Where the database let expire do nothing, it is tried once more: one refusal may be a hiccup, two are none. One that answers and takes nothing
  * down, as when it is full, would let live what is due just as well.
  */
-async function reapAsItCan(context: PhaseContext, isInDoubt: boolean): Promise<string | null> {
+async function reapAsItCan(context: PhaseContext, isRefused: boolean): Promise<string | null> {
   try {
-    if (isInDoubt) await expire(context);
+    if (isRefused) await expire(context);
     return await reap(context);
   } catch (error) {
-    if (!(error instanceof StoreError) || !isInDoubt) throw error;
+    if (!(error instanceof StoreError) || !isRefused) throw error;
     return reapUnder(error, context);
   }
 }
@@ -194,7 +193,7 @@ function aheadOfTime({ now, wallNow, mayPlayTime }: SweepContext): string | null
   return `the tick's time lies ${Math.round(ahead / 60_000)} min ahead of the clock; nothing is concluded from it`;
 }
 
-/** What the provider shows and its labels tell is enough to end what is overdue. */
+/** What the provider shows and its labels tell is enough to end what is overdue: also where rows can be read, and not be written. */
 const reapUnder = async ({ hint }: StoreError, context: Parameters<typeof reapBlind>[0]): Promise<string> =>
   (await reapBlind(context)) ?? hint;
 

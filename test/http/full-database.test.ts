@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { BODY, createMayfly, HOUR, machineIn, minutes, refusing, servers, type Mayfly } from "../mayfly.ts";
+import { BODY, createMayfly, HOUR, machineIn, MINUTE, minutes, refusing, servers, type Mayfly } from "../mayfly.ts";
 
 /** SQLite's own words, and D1's. */
 const WORDS = ["database or disk is full: SQLITE_FULL", "Exceeded maximum DB size."];
@@ -70,6 +70,21 @@ describe("a full database", () => {
       expect(machineIn(await mayfly.send("GET", "/v1/machines/box")).status).toBe("destroyed");
     },
   );
+
+  it("lets an owner see all that is known, of a machine that is being created too", async () => {
+    const mayfly = createMayfly();
+    const ann = await mayfly.tokenOf("ann");
+    await mayfly.send("GET", "/v1/server_types", undefined, ann);
+    await mayfly.send("POST", "/v1/firewalls", { name: "web", deny_all: true }, ann);
+    const { id } = machineIn(await mayfly.send("PUT", "/v1/machines/box", BODY, ann));
+    mayfly.advance(11 * MINUTE);
+    fill(mayfly);
+    for (const path of ["machines", "machines/box", `machines/${id}?wait=5`, "firewalls", "events", "usage", "whoami"])
+      expect([path, (await mayfly.send("GET", `/v1/${path}`, undefined, ann)).status]).toEqual([path, 200]);
+    for (const path of ["server_types", "pricing?region=fsn1&server_type=cx23"])
+      expect([path, (await mayfly.send("GET", `/v1/${path}`, undefined, ann)).status]).toEqual([path, 200]);
+    expect((await mayfly.send("PUT", "/v1/machines/box", BODY, ann)).status).toBe(200);
+  });
 
   it("does not call a machine destroyed that the provider did not delete", async () => {
     const mayfly = createMayfly();

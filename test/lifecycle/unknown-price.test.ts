@@ -82,6 +82,18 @@ describe("I6: an unknown price is never free", () => {
   });
 });
 
+describe("I6: a CURRENCY that was right and is made wrong", () => {
+  it("is told at once, though prices are known, of which each is an amount of the other", async () => {
+    const before = createMayfly({ CURRENCY: "USD" });
+    before.simulator.reset({ currency: "USD" });
+    expect((await before.send("GET", "/v1/server_types")).status).toBe(200);
+    const after = createMayfly({ CURRENCY: "EUR", MAX_EUR_PER_MONTH: "100" });
+    after.simulator.reset({ currency: "USD" });
+    expect((await put(after, "box")).body).toMatchObject({ code: "misconfigured", field: "CURRENCY" });
+    expect(servers(after)).toEqual([]);
+  });
+});
+
 describe("I6: a CURRENCY that was wrong and is put right", () => {
   it("is none from then on: prices are asked for anew", async () => {
     const mayfly = createMayfly({ MAX_EUR_PER_MONTH: "" });
