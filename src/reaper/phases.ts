@@ -71,14 +71,14 @@ export async function runPhases(
   const known = await lookAhead(common.store, meter, now(), roomToExpire(paceOf("expire")));
   const shared = { ...common, known, allowance: createAllowance(common.store, common.rules, now()) };
   const phase = (name: keyof typeof LEFT_BY): PhaseContext => ({ ...shared, pace: paceOf(name), items: [] });
-  let isRefused = false;
+  const refusals: StoreError[] = [];
   const expired = await isolated("expire", phase("expire"), (opened) =>
     expire(opened).catch((error: unknown) => {
-      isRefused = error instanceof StoreError;
+      if (error instanceof StoreError) refusals.push(error);
       throw error;
     }),
   );
-  const reaped = await isolated("reap", phase("reap"), (opened) => reapAsItCan(opened, isRefused));
+  const reaped = await isolated("reap", phase("reap"), (opened) => reapAsItCan(opened, refusals[0]));
   const settled = await isolated("settle", phase("settle"), settle);
   const reconciled = await isolated("reconcile", phase("reconcile"), reconcile);
   const orphans = await isolated("orphans", phase("orphans"), endAndLook);
@@ -141,14 +141,15 @@ export async function runBlind(
 
 /**
  * Where the database let expire do nothing, it is tried once more: one refusal may be a hiccup, two are none. One that answers and takes nothing
- * down, as when it is full, would let live what is due just as well.
+ * down, as when it is full, would let live what is due just as well. That it is full is no hiccup: a second try would only spend the calls that are left, on looks for what is gone.
  */
-async function reapAsItCan(context: PhaseContext, isRefused: boolean): Promise<string | null> {
+async function reapAsItCan(context: PhaseContext, refusal: StoreError | undefined): Promise<string | null> {
+  if (refusal?.isFull === true) return reapUnder(refusal, context);
   try {
-    if (isRefused) await expire(context);
+    if (refusal !== undefined) await expire(context);
     return await reap(context);
   } catch (error) {
-    if (!(error instanceof StoreError) || !isRefused) throw error;
+    if (!(error instanceof StoreError) || refusal === undefined) throw error;
     return reapUnder(error, context);
   }
 }
