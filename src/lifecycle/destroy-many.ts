@@ -1,5 +1,5 @@
 import type { Principal } from "../auth/principal.ts";
-import type { MachineRow } from "../machine/machine.ts";
+import type { MachineRow, ShownMachine } from "../machine/machine.ts";
 import type { SelectorTerm } from "../machine/selector.ts";
 import { atMostFive } from "./at-most-five.ts";
 import type { RequestContext } from "./context.ts";
@@ -14,7 +14,7 @@ export const DONE_AT_ONCE = 5;
 /** Machines that were told to go. */
 export interface Doomed {
   /** The oldest; of many not all. */
-  readonly rows: readonly MachineRow[];
+  readonly rows: readonly ShownMachine[];
   /** The first few are seen to at once; the rest is the sweep's. */
   readonly work: Promise<unknown>;
 }

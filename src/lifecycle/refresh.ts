@@ -1,6 +1,6 @@
 import { isOurs, ourSelector } from "../machine/ownership.ts";
 import { LABEL, uidIn } from "../machine/labels.ts";
-import type { MachineRow } from "../machine/machine.ts";
+import type { MachineRow, ShownMachine } from "../machine/machine.ts";
 import type { Shown } from "../store/machine-reads.ts";
 import type { RequestContext } from "./context.ts";
 import { done, onDriverError, type Outcome } from "./refusal.ts";
@@ -19,10 +19,10 @@ const LOOK = { fetches: 1, statements: 3 };
  * than every 3 s, whoever asks. Answers all rows, the looked-at ones as they are now. Where the provider does not answer, or may
  * not be asked, they stay as they were last seen, which `observed_at` tells.
  */
-export async function refreshCreating(
+export async function refreshCreating<Row extends ShownMachine>(
   context: RequestContext,
-  rows: readonly MachineRow[],
-): Promise<readonly MachineRow[]> {
+  rows: readonly Row[],
+): Promise<readonly (Row | MachineRow)[]> {
   const creating = rows.filter(
     ({ phase, status }) => (phase === "requested" || phase === "active") && status === "creating",
   );
@@ -36,11 +36,11 @@ export async function refreshShown(context: RequestContext, { row, isJoining }: 
   return fresh;
 }
 
-async function look(
+async function look<Row extends ShownMachine>(
   context: RequestContext,
-  rows: readonly MachineRow[],
-  stale: readonly MachineRow[],
-): Promise<readonly MachineRow[]> {
+  rows: readonly Row[],
+  stale: readonly Row[],
+): Promise<readonly (Row | MachineRow)[]> {
   const { store, driver, capabilities, rules } = context;
   const now = context.now();
   // A look can wait; what is left of the provider's rate limit then is for deletes.
@@ -61,7 +61,7 @@ async function look(
       .filter((machine) => isOurs(machine, rules.installations))
       .map((machine) => ({ uid: uidIn(machine.labels), machine }));
     const seen = await store.machines.observe(sightings, now);
-    const fresh = new Map([...won, ...seen].map((row) => [row.uid, row]));
+    const fresh = new Map<string, MachineRow>([...won, ...seen].map((row) => [row.uid, row]));
     return rows.map((row) => fresh.get(row.uid) ?? row);
   };
   return onDriverError(looking, () => rows);
@@ -71,7 +71,7 @@ async function look(
  * Whether nobody is making what a row asks for, though the provider has not shown it: the call that began it was cut off, and only
  * its caller's repeat goes on.
  */
-export const isUnsent = (row: MachineRow, now: number): boolean =>
+export const isUnsent = (row: ShownMachine, now: number): boolean =>
   row.phase === "requested" && row.providerId === null && row.expiresAt > now && claimLeftMs(row, now) === 0;
 
 /**

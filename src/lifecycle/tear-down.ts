@@ -1,5 +1,5 @@
 import type { Principal } from "../auth/principal.ts";
-import type { MachineRow } from "../machine/machine.ts";
+import type { MachineRow, ShownMachine } from "../machine/machine.ts";
 import type { ResourceRow } from "../machine/resource.ts";
 import { atMostFive } from "./at-most-five.ts";
 import type { RequestContext } from "./context.ts";
@@ -8,7 +8,7 @@ import { destroyTogether, DONE_AT_ONCE, NAMED } from "./destroy-many.ts";
 
 /** What goes, in the order in which it goes; of many not all is named. */
 export interface TearDown {
-  readonly machines: readonly MachineRow[];
+  readonly machines: readonly ShownMachine[];
   readonly resources: readonly ResourceRow[];
   /** What is seen to at once; the rest is the sweep's. */
   readonly work: Promise<unknown>;

@@ -123,6 +123,26 @@ export interface MachineRow extends Priced {
   readonly lastError: string | null;
 }
 
+/** What of a row its owner is shown, and what tells whether to look again first. */
+export type ShownMachine = Omit<
+  MachineRow,
+  | "labelUid"
+  | "providerName"
+  | "installation"
+  | "credential"
+  | "specSha256"
+  | "triedAt"
+  | "keepOnFailureMs"
+  | "labelExpiresAt"
+  | "attachments"
+  | "missingSince"
+  | "mismatchedSince"
+  | "destroyRequestedAt"
+  | "deleteAcceptedAt"
+  | "attempts"
+  | "lastError"
+>;
+
 /** The uid by which the provider knows a row's machine. */
 export const labelUidOf = ({ labelUid, uid }: Pick<MachineRow, "uid" | "labelUid">): string => labelUid ?? uid;
 

@@ -1,11 +1,11 @@
 import { uidIn } from "../machine/labels.ts";
-import { isLive, type Machine, type MachineRow } from "../machine/machine.ts";
+import { isLive, type Machine, type MachineRow, type ShownMachine } from "../machine/machine.ts";
 import type { Ref } from "../machine/name.ts";
 import { intOf } from "./columns.ts";
 import { idOrder, ENDED_MACHINE, LIVE_MACHINE } from "./conditions.ts";
 import { sql, type Statement } from "./db.ts";
 import { isOfLive, machinesOf, type MachineFilter } from "./machine-filter.ts";
-import { machineRow } from "./machine-row.ts";
+import { machineRow, SHOWN_COLUMNS, shownMachine } from "./machine-row.ts";
 import { lastOf, parseFirst, parseRows, selectCounted, selectPage, type Page } from "./rows.ts";
 import { query, type Query } from "./statements.ts";
 import { ownedBy, type Whose } from "./whose.ts";
@@ -78,9 +78,10 @@ export function createMachineReads(db: Db) {
     },
 
     /** One page of the machines that match: live ones first, of which the oldest, then ended ones, of which the last. Live ones are counted. */
-    list(filter: MachineFilter): Promise<Page<MachineRow>> {
-      const asked = { ...machinesOf(filter), page: filter.page, perPage: filter.perPage };
-      return isOfLive(filter) ? selectCounted(db, machineRow, asked) : selectPage(db, machineRow, asked);
+    list(filter: MachineFilter): Promise<Page<ShownMachine>> {
+      const { page, perPage } = filter;
+      const asked = { columns: SHOWN_COLUMNS, ...machinesOf(filter), page, perPage };
+      return isOfLive(filter) ? selectCounted(db, shownMachine, asked) : selectPage(db, shownMachine, asked);
     },
   };
 }

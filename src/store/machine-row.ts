@@ -1,4 +1,4 @@
-import { PHASES, STATUSES, type Attachments, type MachineRow } from "../machine/machine.ts";
+import { PHASES, STATUSES, type Attachments, type MachineRow, type ShownMachine } from "../machine/machine.ts";
 import type { Rates } from "../machine/money.ts";
 import {
   intOf,
@@ -41,22 +41,17 @@ function attachmentsIn(row: Row): Attachments | null {
   return isListOfTexts(firewallIds) && isListOfTexts(networkIds) ? { firewallIds, networkIds } : null;
 }
 
-/** A row of `machines` as D1 returns it, in the domain's words. */
-export const machineRow: Reader<MachineRow> = (row) => ({
+/** What its owner is shown of it. */
+export const shownMachine: Reader<ShownMachine> = (row) => ({
   uid: textOf(row, "uid"),
-  labelUid: textOrNull(row, "label_uid"),
   owner: textOf(row, "owner"),
   account: textOf(row, "account"),
   name: textOf(row, "name"),
   provider: textOf(row, "provider"),
-  providerName: textOf(row, "provider_name"),
   providerId: textOrNull(row, "provider_id"),
-  installation: textOf(row, "installation"),
-  credential: textOf(row, "credential"),
   phase: oneOf(row, "phase", PHASES),
   status: oneOf(row, "status", STATUSES),
   reason: reasonOf(row),
-  specSha256: textOf(row, "spec_sha256"),
   serverType: textOf(row, "server_type"),
   region: textOf(row, "region"),
   image: textOf(row, "image"),
@@ -69,20 +64,59 @@ export const machineRow: Reader<MachineRow> = (row) => ({
   ...ratesIn(row),
   hasIpv4: intOf(row, "has_ipv4") === 1,
   requestedAt: intOf(row, "requested_at"),
-  triedAt: intOrNull(row, "tried_at"),
   createdAt: intOrNull(row, "created_at"),
   expiresAt: intOf(row, "expires_at"),
   maxUntil: intOf(row, "max_until"),
+  observedAt: intOrNull(row, "observed_at"),
+  destroyedAt: intOrNull(row, "destroyed_at"),
+  nextTryAt: intOrNull(row, "next_try_at"),
+});
+/** The columns that this reads: a page of lists is mostly the time that its columns take. */
+export const SHOWN_COLUMNS = [
+  "uid",
+  "owner",
+  "account",
+  "name",
+  "provider",
+  "provider_id",
+  "phase",
+  "status",
+  "server_type",
+  "region",
+  "image",
+  "arch",
+  "labels",
+  "public_ipv4",
+  "public_ipv6",
+  "private_ipv4",
+  "has_ipv4",
+  "requested_at",
+  "created_at",
+  "expires_at",
+  "max_until",
+  "observed_at",
+  "destroyed_at",
+  "next_try_at",
+  "reason",
+  ...RATE_COLUMNS,
+].join(", ");
+
+/** A row of `machines` as D1 returns it, in the domain's words. */
+export const machineRow: Reader<MachineRow> = (row) => ({
+  ...shownMachine(row),
+  labelUid: textOrNull(row, "label_uid"),
+  providerName: textOf(row, "provider_name"),
+  installation: textOf(row, "installation"),
+  credential: textOf(row, "credential"),
+  specSha256: textOf(row, "spec_sha256"),
+  triedAt: intOrNull(row, "tried_at"),
   keepOnFailureMs: intOrNull(row, "keep_on_failure_ms"),
   labelExpiresAt: intOrNull(row, "label_expires_at"),
-  observedAt: intOrNull(row, "observed_at"),
   attachments: attachmentsIn(row),
   missingSince: intOrNull(row, "missing_since"),
   mismatchedSince: intOrNull(row, "mismatched_since"),
   destroyRequestedAt: intOrNull(row, "destroy_requested_at"),
   deleteAcceptedAt: intOrNull(row, "delete_accepted_at"),
-  destroyedAt: intOrNull(row, "destroyed_at"),
   attempts: intOf(row, "attempts"),
-  nextTryAt: intOrNull(row, "next_try_at"),
   lastError: textOrNull(row, "last_error"),
 });

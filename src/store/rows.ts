@@ -34,6 +34,8 @@ export interface Page<T> {
 
 /** A query's rows; `from` is everything after SELECT …, up to the order. */
 interface Listed extends Paging {
+  /** All that there are when absent. */
+  readonly columns?: string;
   readonly from: Statement;
   readonly order: string;
 }
@@ -55,5 +57,5 @@ export async function selectCounted<T>(db: Db, reader: Reader<T>, asked: Listed)
   return { rows: parseRows(reader, rows ?? []), hasMore: asked.page * asked.perPage < total, total };
 }
 
-const pageOf = ({ from: { text, params }, order, page, perPage }: Listed, most: number): Query =>
-  query(`SELECT * FROM ${text} ORDER BY ${order} LIMIT ? OFFSET ?`, ...params, most, (page - 1) * perPage);
+const pageOf = ({ columns = "*", from: { text, params }, order, page, perPage }: Listed, most: number): Query =>
+  query(`SELECT ${columns} FROM ${text} ORDER BY ${order} LIMIT ? OFFSET ?`, ...params, most, (page - 1) * perPage);

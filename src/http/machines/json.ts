@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { isUnsent } from "../../lifecycle/refresh.ts";
-import { STATUSES, type MachineRow } from "../../machine/machine.ts";
+import { STATUSES, type ShownMachine } from "../../machine/machine.ts";
 import { costMicroEur, hourMicroEur, toEur } from "../../machine/money.ts";
 import { idOf } from "../../machine/name.ts";
 import { pagination } from "../edge/schemas.ts";
@@ -54,7 +54,7 @@ export const one = z.object({ machine: machineJson });
 export const many = z.object({ machines: z.array(machineJson), meta: z.object({ pagination }) });
 
 /** Shows a row at `now`. */
-export function toJson(row: MachineRow, now: number): z.infer<typeof machineJson> {
+export function toJson(row: ShownMachine, now: number): z.infer<typeof machineJson> {
   return {
     id: idOf(row.uid),
     name: row.name,
