@@ -91,7 +91,8 @@ const identifyRequest = (host: Host) =>
     const requestId = host.newUid();
     c.set("requestId", requestId);
     await next();
-    c.header("X-Request-Id", requestId);
+    // An answer that is there already is made anew by `c.header`.
+    c.res.headers.set("X-Request-Id", requestId);
     const { fetches, statements } = c.get("scope")?.meter ?? { fetches: 0, statements: 0 };
     host.log({
       event: "request",
@@ -110,8 +111,8 @@ const identifyRequest = (host: Host) =>
 /** Nobody keeps an answer, or takes it for what its type does not say. */
 const protectAnswer = createMiddleware<AppEnv>(async (c, next) => {
   await next();
-  c.header("Cache-Control", "no-store");
-  c.header("X-Content-Type-Options", "nosniff");
+  c.res.headers.set("Cache-Control", "no-store");
+  c.res.headers.set("X-Content-Type-Options", "nosniff");
 });
 
 /** Reads the configuration and opens what the request works with. */
