@@ -1,18 +1,13 @@
 /** The trips that go to D1: a prepared statement that is run, or a batch. Each is told by its statements. */
 
 export type Trip = readonly string[];
+type Results<T> = readonly D1Result<T>[];
+/** Makes a trip by `send`, or does not; answers what is told of each statement. */
+type Go = <T>(trip: Trip, send: () => Promise<Results<T>>) => Promise<Results<T>>;
 
-/** The same database, and the trips that went to it so far; `before` is called with each as it sets out, and waited for. */
-export function tripping(
-  db: D1Database,
-  before: (trip: Trip) => Promise<unknown> | undefined = () => undefined,
-): { readonly db: D1Database; readonly trips: Trip[] } {
-  const trips: Trip[] = [];
+/** The same database, whose every trip goes by `go`. */
+export function through(db: D1Database, go: Go): D1Database {
   const texts = new WeakMap<D1PreparedStatement, string>();
-  const setOut = async (trip: Trip) => {
-    trips.push(trip);
-    await before(trip);
-  };
   const prepare = (text: string): D1PreparedStatement => {
     const statement = db.prepare(text);
     const bind = statement.bind.bind(statement);
@@ -20,21 +15,36 @@ export function tripping(
       const bound = bind(...params);
       const all = bound.all.bind(bound);
       bound.all = async <T>() => {
-        await setOut([text]);
-        return all<T>();
+        const [result] = await go<T>([text], async () => [await all<T>()]);
+        if (result === undefined) throw new Error("a trip without an answer");
+        return result;
       };
       texts.set(bound, text);
       return bound;
     };
     return statement;
   };
-  const batch = async <T>(statements: D1PreparedStatement[]) => {
-    await setOut(statements.map((statement) => texts.get(statement) ?? "unknown"));
-    return db.batch<T>(statements);
-  };
-  const tripped = new Proxy(db, {
+  const batch = <T>(statements: D1PreparedStatement[]) =>
+    go<T>(
+      statements.map((statement) => texts.get(statement) ?? "unknown"),
+      () => db.batch<T>(statements),
+    );
+  return new Proxy(db, {
     get: (target, key: keyof D1Database) =>
       key === "prepare" ? prepare : key === "batch" ? batch : target[key].bind(target),
+  });
+}
+
+/** The same database, and the trips that went to it so far; `before` is called with each as it sets out, and waited for. */
+export function tripping(
+  db: D1Database,
+  before: (trip: Trip) => Promise<unknown> | undefined = () => undefined,
+): { readonly db: D1Database; readonly trips: Trip[] } {
+  const trips: Trip[] = [];
+  const tripped = through(db, async (trip, send) => {
+    trips.push(trip);
+    await before(trip);
+    return send();
   });
   return { db: tripped, trips };
 }

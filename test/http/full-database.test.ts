@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { through } from "../trips.ts";
 import { BODY, createMayfly, HOUR, machineIn, MINUTE, minutes, refusing, servers, type Mayfly } from "../mayfly.ts";
 
 /** SQLite's own words, and D1's. */
@@ -11,25 +12,9 @@ const fill = (mayfly: Mayfly, words = WORDS[0]) =>
 
 /** A database of so many bytes. */
 const holding = (bytes: number): D1Database =>
-  new Proxy(env.DB, {
-    get: (target, key: keyof D1Database) =>
-      key === "prepare"
-        ? (text: string) => {
-            const statement = target.prepare(text);
-            const bind = statement.bind.bind(statement);
-            statement.bind = (...params: unknown[]) => {
-              const bound = bind(...params);
-              const all = bound.all.bind(bound);
-              bound.all = async <T>(): Promise<D1Result<T>> => {
-                const result = await all<T>();
-                return { ...result, meta: { ...result.meta, size_after: bytes } };
-              };
-              return bound;
-            };
-            return statement;
-          }
-        : target[key].bind(target),
-  });
+  through(env.DB, async (_trip, send) =>
+    (await send()).map((result) => Object.assign(result, { meta: { ...result.meta, size_after: bytes } })),
+  );
 
 async function running(mayfly: Mayfly, name: string): Promise<string> {
   const { id } = machineIn(await mayfly.send("PUT", `/v1/machines/${name}`, { ...BODY, ttl: "1h" }));

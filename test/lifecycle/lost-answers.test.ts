@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { between } from "../behind.ts";
+import { through } from "../trips.ts";
 import { BODY, createMayfly, MINUTE, minutes, servers, type Mayfly } from "../mayfly.ts";
 
 type When = "before" | "after";
@@ -12,29 +13,10 @@ function losing(
   when: When,
 ): { readonly db: D1Database; readonly isLost: () => boolean } {
   let trips = 0;
-  const lose = async <T>(act: () => Promise<T>): Promise<T> => {
-    if (trips++ !== number) return act();
-    if (when === "after") await act();
+  const lost = through(db, async (_trip, send) => {
+    if (trips++ !== number) return send();
+    if (when === "after") await send();
     throw new Error("D1_ERROR: Network connection lost.");
-  };
-  const prepare = (text: string): D1PreparedStatement => {
-    const statement = db.prepare(text);
-    const bind = statement.bind.bind(statement);
-    statement.bind = (...params: unknown[]) => {
-      const bound = bind(...params);
-      const all = bound.all.bind(bound);
-      bound.all = <T>() => lose(() => all<T>());
-      return bound;
-    };
-    return statement;
-  };
-  const lost = new Proxy(db, {
-    get: (target, key: keyof D1Database) =>
-      key === "prepare"
-        ? prepare
-        : key === "batch"
-          ? <T>(statements: D1PreparedStatement[]) => lose(() => target.batch<T>(statements))
-          : target[key].bind(target),
   });
   return { db: lost, isLost: () => trips > number };
 }

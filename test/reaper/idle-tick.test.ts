@@ -3,46 +3,19 @@ import { describe, expect, it } from "vitest";
 import { lookAhead } from "../../src/reaper/outlook.ts";
 import { openStore } from "../../src/store/store.ts";
 import { createMayfly, MINUTE, minutes, NOW, refusing, servers } from "../mayfly.ts";
+import { tripping } from "../trips.ts";
 import { put } from "./lost-rows.ts";
 import { putMachine } from "../store/tables.ts";
-
-/** The same database, and how often it was gone to. */
-function tripsOf(db: D1Database) {
-  const trips = { count: 0 };
-  const prepare = (text: string): D1PreparedStatement => {
-    const statement = db.prepare(text);
-    const bind = statement.bind.bind(statement);
-    statement.bind = (...params: unknown[]) => {
-      const bound = bind(...params);
-      const all = bound.all.bind(bound);
-      bound.all = async <T>() => {
-        trips.count += 1;
-        return all<T>();
-      };
-      return bound;
-    };
-    return statement;
-  };
-  const batch = async <T>(statements: D1PreparedStatement[]) => {
-    trips.count += 1;
-    return db.batch<T>(statements);
-  };
-  const counted = new Proxy(db, {
-    get: (target, key: keyof D1Database) =>
-      key === "prepare" ? prepare : key === "batch" ? batch : target[key].bind(target),
-  });
-  return { db: counted, trips };
-}
 
 it("a tick that has nothing to do goes to the database three times, and asks the provider for one page", async () => {
   const mayfly = createMayfly();
   for (const name of ["a", "b"]) await put(mayfly, name, { firewalls: [{ deny_all: true }] });
   await minutes(mayfly, 3);
-  const { db, trips } = tripsOf(env.DB);
+  const { db, trips } = tripping(env.DB);
   mayfly.configure({ DB: db });
   mayfly.advance(MINUTE);
   expect(await mayfly.tick()).toMatchObject({ fetches: 1, statements: 3 });
-  expect(trips.count).toBe(3);
+  expect(trips).toHaveLength(3);
 });
 
 describe("what a sweep knows of its work", () => {
