@@ -253,6 +253,16 @@ describe("I6: what is refused", () => {
     expect(refused(lost)).toEqual([]);
   });
 
+  it("reckons with a create that is told of as under way before the provider has shown it", async () => {
+    const late = open();
+    late.provider.fault({ do: "fault", on: "create", effect: "lands_3m", skip: 0, times: 1 });
+    const asked = late.money.asked({ ...create, name: "a" });
+    await expect(late.post("tok.bob", "a", HOUR)).rejects.toBeInstanceOf(ConnectionDropped);
+    asked({ status: 503, text: "{}" });
+    late.ask({ ...create, name: "a" }, { status: 200, body: { machine: { status: "creating" } } });
+    expect(refused(late)).toEqual([]);
+  });
+
   it("reckons with a create whose answer was lost", () => {
     const lost = open();
     lost.money.asked({ ...create, name: "a" })(undefined);

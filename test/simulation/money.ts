@@ -126,7 +126,9 @@ export function openMoney(clock: Clock, provider: Provider, books: Books, instal
       return (answer) => {
         calls.over += 1;
         if (answer === undefined || answer.status >= 500 || answer.status === 409) return;
-        undecided.delete(kind);
+        // What is told of as under way, though the provider has not shown it yet, may come and is rightly counted.
+        const mayCome = act.do === "create" && [...pending.values()].some((one) => one.key === key);
+        if (!mayCome) undecided.delete(kind);
         const body: unknown = answer.text === "" ? null : JSON.parse(answer.text);
         const limit = limitMet.safeParse(body);
         if (limit.success) {
