@@ -22,7 +22,7 @@ function documentOf(): unknown {
   };
   const generator = new OpenAPIHono();
   const known = new Set<string>();
-  for (const { middleware: _runsAndIsNotTold, ...route } of createApp(host).definitions) {
+  for (const { middleware: _runsAndIsNotTold, readsBody: _likewise, ...route } of createApp(host).definitions) {
     const name = `${route.method} ${route.path}`;
     const [operationId, tag] = operationOf(name);
     known.add(name);

@@ -53,6 +53,7 @@ const post = (openScope: MiddlewareHandler<AppEnv>) =>
     path: "/v1/hooks/{hook}",
     summary: "Take a signed event, whose rules create, renew or destroy machines",
     security: [],
+    readsBody: true,
     middleware: [limitEvent, openScope] as const,
     request: { params: z.object({ hook: z.string() }) },
     responses: { 202: json(taken, "It is written down; nothing of it is lost from here on"), ...problems },

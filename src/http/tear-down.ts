@@ -3,6 +3,7 @@ import { NAMED } from "../lifecycle/destroy-many.ts";
 import { tearDown, type TearDown } from "../lifecycle/tear-down.ts";
 import type { Scope } from "./edge/app-env.ts";
 import { inBackground } from "./edge/background.ts";
+import { needsBody } from "./edge/body.ts";
 import { json, problems } from "./edge/openapi.ts";
 import { machineJson, toJson as machineToJson } from "./machines/json.ts";
 import { actor } from "./edge/owner.ts";
@@ -20,9 +21,13 @@ const route = createRoute({
   method: "post",
   path: "/v1/teardown",
   summary: "Take down all that you have: machines, then firewalls, networks and keys; `dry_run` only names it",
+  middleware: needsBody,
   request: {
     query: ownerQuery,
-    body: { content: { "application/json": { schema: z.strictObject({ dry_run: z.boolean().optional() }) } } },
+    body: {
+      content: { "application/json": { schema: z.strictObject({ dry_run: z.boolean().optional() }) } },
+      required: true,
+    },
   },
   responses: {
     200: json(all.extend({ dry_run: z.literal(true) }), "What would go, in the order in which it would go"),
@@ -36,7 +41,6 @@ export function tearDownRoute(app: Api): void {
   app.openapi(route, async (c) => {
     const scope = c.get("scope");
     const principal = actor(c, c.req.valid("query").owner);
-    // Without a body nothing was parsed, and so no default was filled in.
     const { dry_run: dryRun = false } = c.req.valid("json");
     const torn = await tearDown(scope, principal, dryRun);
     inBackground(c, torn.work);

@@ -56,11 +56,11 @@ const named = ({ body }: Answer) => {
 
 describe("an owner with more than an answer names", () => {
   it.each([
-    ["a token revoked with all", "DELETE", (id: string) => `/v1/tokens/${id}?destroy=true`],
-    ["a teardown", "POST", () => "/v1/teardown?owner=tok.ann"],
-  ])("keeps nothing after %s", async (_, method, path) => {
+    ["a token revoked with all", "DELETE", (id: string) => `/v1/tokens/${id}?destroy=true`, undefined],
+    ["a teardown", "POST", () => "/v1/teardown?owner=tok.ann", {}],
+  ])("keeps nothing after %s", async (_, method, path, body) => {
     const { mayfly, ann } = await crowded();
-    const answer = await mayfly.send(method, path(ann.id));
+    const answer = await mayfly.send(method, path(ann.id), body);
     expect([answer.status, named(answer)]).toEqual([202, [500, 500]]);
     expect(await left()).toEqual({ hers: 0, others: 2 });
     expect(await eventsOf(mayfly)).toBe(MANY + 1);
@@ -88,7 +88,7 @@ describe("an owner with more than an answer names", () => {
   it("writes nothing by asking for it again, while nothing backs off", async () => {
     const { mayfly, ann } = await crowded();
     mayfly.configure({ ACCOUNT_BRAKE: { limit: async () => ({ success: false }) } });
-    const tearDown = () => mayfly.send("POST", "/v1/teardown", undefined, ann.secret);
+    const tearDown = () => mayfly.send("POST", "/v1/teardown", {}, ann.secret);
     expect(named(await tearDown())).toEqual([500, 500]);
     const before = await everything();
     mayfly.advance(SECOND);
@@ -103,11 +103,11 @@ describe("what backs off", () => {
     await mayfly.send("PUT", "/v1/machines/box", BODY);
     await mayfly.send("POST", "/v1/firewalls", { name: "wall", deny_all: true });
     mayfly.configure({ ACCOUNT_BRAKE: { limit: async () => ({ success: false }) } });
-    await mayfly.send("POST", "/v1/teardown");
+    await mayfly.send("POST", "/v1/teardown", {});
     const far = mayfly.now() + 1000 * SECOND;
     for (const table of ["machines", "resources"])
       await env.DB.prepare(`UPDATE ${table} SET next_try_at = ?`).bind(far).run();
-    await mayfly.send("POST", "/v1/teardown");
+    await mayfly.send("POST", "/v1/teardown", {});
     const waiting = await env.DB.prepare(
       "SELECT next_try_at FROM machines UNION ALL SELECT next_try_at FROM resources",
     ).raw<[number | null]>();

@@ -78,6 +78,14 @@ function refuseProto(key: string, value: unknown): unknown {
   return value;
 }
 
+/** For routes that change something and take none: whoever sends one believes that it says how, and it would be done otherwise. */
+export const refuseBody = createMiddleware<AppEnv>(async (c, next) => {
+  await takeBody(c);
+  if (decode(await c.req.arrayBuffer()).trim() !== "")
+    throw invalidField("body", "must be left out: this call takes none; what can be said of it stands in its query");
+  await next();
+});
+
 /** For routes that need a body: an absent one is an error, not `{}`. */
 export const needsBody = createMiddleware<AppEnv>(async (c, next) => {
   if (c.req.header("Content-Type") === undefined) throw malformed("A JSON body is required and there is none.");

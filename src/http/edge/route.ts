@@ -8,6 +8,7 @@ import type { JSONParsed } from "hono/utils/types";
 import { validator } from "hono/validator";
 import type * as z from "zod";
 import type { AppEnv } from "./app-env.ts";
+import { refuseBody } from "./body.ts";
 import { tellIssue } from "./issues.ts";
 
 type Middleware = MiddlewareHandler<AppEnv>;
@@ -18,6 +19,8 @@ export interface Definition {
   path: string;
   summary: string;
   security?: [];
+  /** Its handler reads the body as it came. */
+  readsBody?: true;
   middleware?: Middleware | readonly Middleware[];
   request?: {
     query?: z.ZodObject;
@@ -72,7 +75,8 @@ export class Api extends Hono<AppEnv> {
   ): void {
     this.definitions.push(definition);
     const path = definition.path.replaceAll(/\{(\w+)\}/g, ":$1");
-    const { method, middleware = [] } = definition;
+    const { method, request, readsBody, middleware = [] } = definition;
+    if (method !== "get" && request?.body === undefined && readsBody !== true) this.on(method, path, refuseBody);
     for (const before of [middleware, checksOf(definition)].flat()) this.on(method, path, before);
     this.on(method, path, handler);
   }

@@ -50,7 +50,7 @@ const destroyAll = createRoute({
   summary: "Destroy those of your machines that a label_selector names",
   request: { query: ownerQuery.extend({ label_selector: labelSelector, dry_run: flag.optional() }) },
   responses: {
-    200: json(z.object({ machines: doomed, dry_run: z.literal(true) }), "What would be destroyed"),
+    200: json(z.object({ machines: doomed, dry_run: z.boolean() }), "What would be destroyed; or nothing is"),
     202: json(z.object({ machines: doomed, dry_run: z.literal(false) }), "What is being destroyed"),
     ...problems,
   },
@@ -98,7 +98,7 @@ export function destroyRoutes(app: Api): void {
     const { rows, work } = unwrap(await destroyMany(scope, actor(c, owner), { labels, dryRun }));
     inBackground(c, work);
     const machines = rows.map((row) => toJson(row, scope.now()));
-    if (dryRun) return c.json({ machines, dry_run: true as const }, 200);
+    if (dryRun || machines.length === 0) return c.json({ machines, dry_run: dryRun }, 200);
     c.set("outcome", "deleting");
     return c.json({ machines, dry_run: false as const }, 202);
   });
