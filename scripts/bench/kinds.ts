@@ -2,7 +2,7 @@
 import { deliveryOf, HOOK_SETTINGS } from "./hook.ts";
 import { ORDER } from "./order.ts";
 import type { Provider } from "./provider.ts";
-import { endDue, seedMachines } from "./seed.ts";
+import { endDue, seedMachines, seedPast } from "./seed.ts";
 import type { Name } from "./targets.ts";
 import type { World } from "./world.ts";
 
@@ -32,6 +32,9 @@ const MINUTE = 60_000;
 const DUE = { endsIn: -MINUTE };
 /** As many as a free plan's tick takes. */
 const AT_ONCE = 30;
+const RESOURCES = 100;
+/** More than all isolates forget, and the least that one of their ticks does. */
+const [OLD, LEAST_FORGOTTEN] = [5000, 50];
 const FULL_ORDER = { ...ORDER, labels: { run: "1" }, cloud_init: "#cloud-config\npackages: [git]\n" };
 
 export const KINDS: readonly Kind[] = [
@@ -86,6 +89,44 @@ export const KINDS: readonly Kind[] = [
     act: ({ world, provider, isFirst }) => asking(provider, 2, () => world.tick(Date.now() + (isFirst ? 0 : MINUTE))),
   },
   {
+    name: "cpu: hourly look at 100 resources",
+    given: async (scene) => {
+      if (scene.nth === 0) await makeResources(scene, RESOURCES / 2);
+      await scene.world.db.prepare("UPDATE locks SET resources_listed_at = 0").run();
+    },
+    act: ({ world, provider }) => asking(provider, 4, () => world.tick(Date.now())),
+  },
+  {
+    name: "cpu: hourly catalogue",
+    given: ({ world }) =>
+      world.db.batch(
+        ["UPDATE locks SET catalogue_asked_at = 0", "UPDATE catalogues SET fetched_at = 0"].map((text) =>
+          world.db.prepare(text),
+        ),
+      ),
+    act: ({ world, provider }) => asking(provider, 2, () => world.tick(Date.now())),
+  },
+  {
+    name: "cpu: tick that forgets",
+    given: async ({ world, nth }) => {
+      if (nth === 0) await seedPast(world, OLD);
+      const old = [
+        "UPDATE machines SET destroyed_at = 1, booked_at = 1, expires_at = 1, max_until = 1 WHERE destroyed_at IS NOT NULL",
+        "UPDATE events SET at = 1 WHERE uid NOT IN (SELECT uid FROM machines WHERE destroyed_at IS NULL)",
+        "UPDATE locks SET forgotten_at = 0",
+      ];
+      await world.db.batch(old.map((text) => world.db.prepare(text)));
+    },
+    act: async ({ world }) => {
+      const left = () => world.db.prepare("SELECT count(*) AS n FROM machines").first<number>("n");
+      const before = await left();
+      await world.tick(Date.now());
+      const gone = (before ?? 0) - ((await left()) ?? 0);
+      if (gone < LEAST_FORGOTTEN)
+        throw new Error(`a tick was to forget ${LEAST_FORGOTTEN} machines, and forgot ${gone}`);
+    },
+  },
+  {
     name: "cpu: webhook intake",
     settings: HOOK_SETTINGS,
     act: ({ world, provider, nth }) => takeIn(world, provider, nth),
@@ -95,6 +136,16 @@ export const KINDS: readonly Kind[] = [
     act: ({ world }) => world.call("GET", "/openapi.json", 200, undefined, null),
   },
 ];
+
+/** So many firewalls and networks that are in use, with the tick that follows their making. */
+async function makeResources({ world, token }: Scene, count: number): Promise<void> {
+  const rules = [{ direction: "in", protocol: "tcp", port: "22" }];
+  for (let number = 0; number < count; number++) {
+    await world.call("POST", "/v1/firewalls", 201, { name: `web-${number}`, rules, ttl: "8h" }, token);
+    const network = { name: `lab-${number}`, ip_range: `10.${number}.0.0/16`, region: "fsn1", ttl: "8h" };
+    await world.call("POST", "/v1/networks", 201, network, token);
+  }
+}
 
 /** Throws where the provider was asked less often than the work that is meant would: then something else was measured. */
 async function asking(provider: Provider, least: number, act: () => Promise<unknown>): Promise<void> {
