@@ -36,6 +36,12 @@ export function openMoney(clock: Clock, provider: Provider, books: Books, instal
   const machines = register.all;
   /** By whether it is a create or a move, and (owner, name). */
   const undecided = new Map<string, Undecided>();
+  /** Since when good sweeps could look for what these were to make. */
+  const lookedFor = new Map<string, number>();
+  const decide = (kind: string): void => {
+    undecided.delete(kind);
+    lookedFor.delete(kind);
+  };
   const judgement = openJudgement({
     books,
     clock,
@@ -128,7 +134,7 @@ export function openMoney(clock: Clock, provider: Provider, books: Books, instal
         if (answer === undefined || answer.status >= 500 || answer.status === 409) return;
         // What is told of as under way, though the provider has not shown it yet, may come and is rightly counted.
         const mayCome = act.do === "create" && [...pending.values()].some((one) => one.key === key);
-        if (!mayCome) undecided.delete(kind);
+        if (!mayCome) decide(kind);
         const body: unknown = answer.text === "" ? null : JSON.parse(answer.text);
         const limit = limitMet.safeParse(body);
         if (limit.success) {
@@ -149,10 +155,14 @@ export function openMoney(clock: Clock, provider: Provider, books: Books, instal
 
     afterTick(isGood: boolean): void {
       register.afterTick(isGood, clock.now);
-      // What was left of an older call has ended with its row.
-      if (isGood)
-        for (const [kind, { since }] of undecided)
-          if (clock.now >= since + LAUNCH_DEADLINE + RECOVERY) undecided.delete(kind);
+      if (!isGood) return;
+      // What was left of an older call ends with its row: sweeps look twice, once it can have come no more.
+      for (const [kind, { since }] of undecided) {
+        if (clock.now < since + LAUNCH_DEADLINE) continue;
+        const looked = lookedFor.get(kind) ?? clock.now;
+        lookedFor.set(kind, looked);
+        if (clock.now >= looked + RECOVERY) decide(kind);
+      }
     },
 
     copied: (): void => register.copied(),
