@@ -68,15 +68,15 @@ describe("too many calls from one address", () => {
     expect((await mayfly.send("GET", "/v1/machines/box", undefined, token)).status).toBe(429);
     const [minted] = await mayfly.bindings.DB.prepare("SELECT id FROM tokens").raw<[string]>();
     expect((await mayfly.send("DELETE", "/v1/machines/box", undefined, token)).status).toBe(200);
-    for (const [method, path, status] of [
-      ["DELETE", "/v1/machines?label_selector=run", 202],
+    for (const [method, path, status, body] of [
+      ["DELETE", "/v1/machines?label_selector=run", 200],
       ["DELETE", "/v1/firewalls/none", 204],
-      ["POST", "/v1/teardown", 202],
+      ["POST", "/v1/teardown", 202, {}],
       ["POST", "/v1/sweeps", 200],
       ["POST", "/v1/holds/blast_cap/release", 200],
       ["DELETE", `/v1/tokens/${minted?.[0]}`, 200],
     ] as const)
-      expect([path, (await mayfly.send(method, path)).status]).toEqual([path, status]);
+      expect([path, (await mayfly.send(method, path, body)).status]).toEqual([path, status]);
     expect((await mayfly.send("POST", "/v1/holds/blast_cap/releases")).status).toBe(429);
   });
 
@@ -256,15 +256,15 @@ describe("too many calls of an account that need the provider", () => {
     expect(kept.status).toBe(200);
     expect(kept.body).toHaveProperty("kept_until");
     expect(lastLog(mayfly)).toMatchObject({ fetches: 0 });
-    for (const [method, path] of [
+    for (const [method, path, sent] of [
       ["DELETE", "/v1/machines/one"],
       ["DELETE", "/v1/machines?label_selector=run%3D7"],
       ["DELETE", "/v1/firewalls/wall"],
-      ["POST", "/v1/teardown"],
+      ["POST", "/v1/teardown", {}],
       // A second time is no other.
       ["DELETE", "/v1/machines/one"],
     ] as const) {
-      expect([path, (await mayfly.send(method, path, undefined, ann)).status]).toEqual([path, 202]);
+      expect([path, (await mayfly.send(method, path, sent, ann)).status]).toEqual([path, 202]);
       expect([path, lastLog(mayfly)]).toMatchObject([path, { fetches: 0 }]);
     }
     expect(servers(mayfly)).toHaveLength(5);

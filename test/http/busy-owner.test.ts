@@ -31,7 +31,7 @@ function* everything(): Generator<Call, never> {
     yield ["GET", "/v1/machines", undefined, "wrong"];
     yield ["GET", "/v1/machines"];
     yield ["GET", "/v1/server_types"];
-    if (round % 50 === 49) yield ["POST", "/v1/teardown"];
+    if (round % 50 === 49) yield ["POST", "/v1/teardown", {}];
   }
 }
 

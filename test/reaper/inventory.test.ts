@@ -194,8 +194,8 @@ describe("a machine without a row", () => {
     it.each([
       ["DELETE of its name", "DELETE", "/v1/machines/box"],
       ["DELETE of its labels", "DELETE", "/v1/machines?label_selector=team%3Dred"],
-      ["tear-down", "POST", "/v1/teardown"],
-    ])("dies where its owner's word came after its row was closed: %s", async (_, method, path) => {
+      ["tear-down", "POST", "/v1/teardown", {}],
+    ])("dies where its owner's word came after its row was closed: %s", async (_, method, path, body?: object) => {
       const mayfly = createMayfly();
       await put(mayfly, "box", { labels: { team: "red" } });
       await minutes(mayfly, 2);
@@ -203,7 +203,7 @@ describe("a machine without a row", () => {
       await deleteBehind(mayfly, String(server?.id));
       await minutes(mayfly, 33);
       expect(await live(mayfly)).toEqual([]);
-      expect((await mayfly.send(method, path)).status).toBeLessThan(300);
+      expect((await mayfly.send(method, path, body)).status).toBeLessThan(300);
       const { name = "", created = "", labels = {} } = server ?? {};
       mayfly.simulator.addServer({ name, created, labels: labels ?? {} });
       await minutes(mayfly, 20);
