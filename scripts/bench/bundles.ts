@@ -32,6 +32,20 @@ export const bareModules = async (): Promise<Module[]> => [{ path: "index.js", c
 /** Hono alone, with next to no routes. */
 export const honoAlone = (): Promise<string> => bundleOf("hono");
 
+/** mayfly without its libraries, which no choice among them could make smaller. */
+export async function ownCode(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL("../../src/index.ts", import.meta.url))],
+    bundle: true,
+    write: false,
+    packages: "external",
+    format: "esm",
+    target: "es2024",
+    minify: true,
+  });
+  return outputFiles[0]?.text ?? "";
+}
+
 /** mayfly as built, behind a count of its trips to D1. */
 export const countingModules = async (mayfly: string): Promise<Module[]> => [
   { path: "index.js", contents: await bundleOf("counting") },
