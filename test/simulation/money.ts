@@ -15,10 +15,11 @@ import type { Answer } from "./installation.ts";
 import { openJudgement } from "./judgement.ts";
 import { limitsOfOwner } from "./limits.ts";
 import type { Clock, Provider } from "./provider.ts";
-import { openRegister } from "./register.ts";
+import { openRegister, type Known } from "./register.ts";
 import { LAUNCH_DEADLINE, RECOVERY } from "./settings.ts";
 import { ordersFor, SPECS } from "./specs.ts";
 import { NONE, type Market, type Pending, type Undecided } from "./sums.ts";
+import { labelEnd } from "./truth.ts";
 
 const moved = z.object({ machine: z.object({ id: z.string(), expires_at: z.iso.datetime() }) });
 const limitMet = z.object({ code: z.enum(["limit_money", "limit_count"]), rule: z.string() });
@@ -27,6 +28,8 @@ const limitMet = z.object({ code: z.enum(["limit_money", "limit_count"]), rule: 
 const NO_FAULTS = new Set(["prices", "catalogue"]);
 
 export type Money = ReturnType<typeof openMoney>;
+
+const toldByLabel = ({ server }: Known): number => (server === null ? 0 : labelEnd(server));
 
 export function openMoney(clock: Clock, provider: Provider, books: Books, installation: string) {
   const { simulator } = provider;
@@ -126,7 +129,8 @@ export function openMoney(clock: Clock, provider: Provider, books: Books, instal
       });
       if (act.do === "destroy") dropPending((one) => one.key === key);
       const there = machines().filter((one) => one.key === key && one.server !== null);
-      const ends = new Map(there.map((one) => [one.uid, sums.endOf(one, NONE)]));
+      // A later end that somebody wrote on the label may have been learnt: a renewal up to there asks for nothing more.
+      const ends = new Map(there.map((one) => [one.uid, Math.max(sums.endOf(one, NONE), toldByLabel(one))]));
       const isAlone = calls.begun === calls.over;
       const mine = ++calls.begun;
       return (answer) => {
