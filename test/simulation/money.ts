@@ -120,7 +120,8 @@ export function openMoney(clock: Clock, provider: Provider, books: Books, instal
       look();
       const key = keyOf(act);
       const kind = act.do === "create" ? `create ${key}` : `move ${key}`;
-      const { since = clock.now, orders = [] } = undecided.get(kind) ?? {};
+      const before = undecided.get(kind);
+      const { since = clock.now, orders = [] } = before ?? {};
       undecided.set(kind, {
         key,
         account: limitsOfOwner(act.owner).account,
@@ -136,9 +137,14 @@ export function openMoney(clock: Clock, provider: Provider, books: Books, instal
       return (answer) => {
         calls.over += 1;
         if (answer === undefined || answer.status >= 500 || answer.status === 409) return;
-        // What is told of as under way, though the provider has not shown it yet, may come and is rightly counted.
-        const mayCome = act.do === "create" && [...pending.values()].some((one) => one.key === key);
-        if (!mayCome) decide(kind);
+        // What is told of as under way, though the provider does not have it yet, may come and is rightly counted.
+        look();
+        const isThere = machines().some((one) => one.key === key && one.server !== null);
+        const isPending = [...pending.values()].some((one) => one.key === key);
+        const mayCome = act.do === "create" && (isPending || (answer.status < 300 && !isThere));
+        // A refusal decides over its own call, and not over one before it that was cut off.
+        if (answer.status >= 400 && before !== undefined) undecided.set(kind, before);
+        else if (!mayCome) decide(kind);
         const body: unknown = answer.text === "" ? null : JSON.parse(answer.text);
         const limit = limitMet.safeParse(body);
         if (limit.success) {
