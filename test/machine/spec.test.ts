@@ -66,7 +66,7 @@ describe("cloud-init", () => {
   it.each([
     ["ASCII", "x".repeat(32_768), "x".repeat(32_769)],
     ["two bytes each", "é".repeat(16_384), "é".repeat(16_385)],
-    ["three bytes each", `${"€".repeat(10_922)}xx`, `${"€".repeat(10_922)}xxx`],
+    ["three bytes each", "€".repeat(10_922) + "x".repeat(2), "€".repeat(10_922) + "x".repeat(3)],
     ["four bytes each", "🦟".repeat(8192), `${"🦟".repeat(8192)}x`],
   ])("S26: is at most 32768 bytes of UTF-8: %s", (_, fits, tooLong) => {
     expect(fieldOf({ cloudInit: fits })).toBeNull();
