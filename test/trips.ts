@@ -1,4 +1,6 @@
 /** The trips that go to D1: a prepared statement that is run, or a batch. Each is told by its statements. */
+import { env } from "cloudflare:workers";
+import type { Mayfly } from "./mayfly.ts";
 
 export type Trip = readonly string[];
 type Results<T> = readonly D1Result<T>[];
@@ -47,4 +49,27 @@ export function tripping(
     return send();
   });
   return { db: tripped, trips };
+}
+
+/** The trips that a call makes; `before` is called with each as it sets out. */
+export async function tripsOf(
+  mayfly: Mayfly,
+  act: () => Promise<unknown>,
+  before?: (trip: Trip) => Promise<unknown> | undefined,
+): Promise<Trip[]> {
+  const { db, trips } = tripping(env.DB, before);
+  mayfly.configure({ DB: db });
+  await act();
+  mayfly.configure({ DB: env.DB });
+  return trips;
+}
+
+/** Does something once, just before the first trip with a statement that matches. */
+export function once(pattern: RegExp, act: () => Promise<unknown>): (trip: Trip) => Promise<unknown> | undefined {
+  let isDone = false;
+  return (trip) => {
+    if (isDone || !trip.some((text) => pattern.test(text))) return undefined;
+    isDone = true;
+    return act();
+  };
 }

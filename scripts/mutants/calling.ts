@@ -436,7 +436,7 @@ export const CALLING: readonly Mutant[] = [
     file: "src/store/whose.ts",
     find: "`owner = (SELECT owner",
     replace: "`owner <> (SELECT owner",
-    caughtBy: ["test/http/trips.test.ts"],
+    caughtBy: ["test/http/read-ahead.test.ts"],
   },
   {
     name: "read for anybody",
@@ -445,7 +445,7 @@ export const CALLING: readonly Mutant[] = [
     file: "src/store/read-ahead.ts",
     find: "one.params.includes(holder.secretSha256) ? one : onlyFor(holder, one)",
     replace: "one.params.includes(holder.secretSha256) ? one : one",
-    caughtBy: ["test/http/trips.test.ts"],
+    caughtBy: ["test/http/read-ahead.test.ts"],
   },
   {
     name: "a look from before a write",
@@ -454,7 +454,7 @@ export const CALLING: readonly Mutant[] = [
     file: "src/store/writer.ts",
     find: 'if (parts.some(({ kind }) => kind === "change")) ahead.forget();',
     replace: "",
-    caughtBy: ["test/http/trips.test.ts"],
+    caughtBy: ["test/http/read-ahead.test.ts"],
   },
   {
     name: "a look from before a call",
@@ -463,7 +463,7 @@ export const CALLING: readonly Mutant[] = [
     file: "src/invocation.ts",
     find: "    meter.fetches += 1;\n    ahead.forget();\n",
     replace: "    meter.fetches += 1;\n",
-    caughtBy: ["test/http/trips.test.ts"],
+    caughtBy: ["test/http/read-ahead.test.ts"],
   },
   {
     name: "one look for ever",
@@ -472,7 +472,7 @@ export const CALLING: readonly Mutant[] = [
     file: "src/store/ahead.ts",
     find: "      kept.delete(key);\n",
     replace: "",
-    caughtBy: ["test/http/trips.test.ts"],
+    caughtBy: ["test/http/read-ahead.test.ts"],
   },
   {
     name: "a look from before the body",
@@ -481,7 +481,7 @@ export const CALLING: readonly Mutant[] = [
     file: "src/http/edge/ahead.ts",
     find: "if (!(await isAllHere(c))) return null;",
     replace: "",
-    caughtBy: ["test/http/trips.test.ts"],
+    caughtBy: ["test/http/read-ahead.test.ts"],
   },
   {
     name: "another's firewall",
