@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import * as z from "zod";
 import { brakeOn } from "../brakes.ts";
 import { type Answer, BODY, createMayfly, machineIn, MINUTE, NOW, servers, type Mayfly } from "../mayfly.ts";
-import { become, newDatabase } from "../simulation/copies.ts";
-import { asD1 } from "../simulation/database.ts";
-import { withSqlite } from "../simulation/sim-db.ts";
+import { become, newDatabase } from "../simulation/world/copies.ts";
+import { asD1 } from "../simulation/world/database.ts";
+import { withSqlite } from "../simulation/world/sim-db.ts";
 
 const MINUTES = 20;
 /** How long a call takes by the played clock: at this pace an address exceeds its rate. */

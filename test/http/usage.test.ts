@@ -6,8 +6,8 @@ import { monthNamed } from "../../src/machine/money.ts";
 import { spentIn } from "../../src/store/charges.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Statement } from "../../src/store/db.ts";
-import { become, newDatabase } from "../simulation/copies.ts";
-import { asD1, onD1 } from "../simulation/database.ts";
+import { become, newDatabase } from "../simulation/world/copies.ts";
+import { asD1, onD1 } from "../simulation/world/database.ts";
 import { BODY, createMayfly, HOUR, machineIn, MINUTE, minutes, NOW, servers, type Mayfly } from "../mayfly.ts";
 
 const DAY = 24 * HOUR;

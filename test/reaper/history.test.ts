@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { Statement } from "../../src/store/db.ts";
 import { openStore } from "../../src/store/store.ts";
-import { asD1, onD1 } from "../simulation/database.ts";
+import { asD1, onD1 } from "../simulation/world/database.ts";
 import {
   BODY,
   createMayfly,

@@ -1,19 +1,19 @@
 /** What callers and cron do to one mayfly, and what is written down of the answers. */
 import * as z from "zod";
 import { sql } from "../../src/store/db.ts";
-import type { Books } from "./books.ts";
-import { OWNERS, type Callers } from "./callers.ts";
-import type { Database } from "./database.ts";
+import type { Books } from "./judge/books.ts";
+import { OWNERS, type Callers } from "./world/callers.ts";
+import type { Database } from "./world/database.ts";
 import { checkEnded, factOf, ownerOf, PULL_REQUEST, sendEvent, type EventAct } from "./events.ts";
 import { LIVES, NAMES, type Act } from "./history.ts";
-import type { Answer, Installation } from "./installation.ts";
-import type { Circumstances } from "./invocation.ts";
-import type { Clock, Provider } from "./provider.ts";
+import type { Answer, Installation } from "./world/installation.ts";
+import type { Circumstances } from "./world/invocation.ts";
+import type { Clock, Provider } from "./world/provider.ts";
 import type { SweepReport } from "../../src/reaper/report.ts";
-import type { Money } from "./money.ts";
-import { SECRETS } from "./settings.ts";
-import { SPECS } from "./specs.ts";
-import { isOf, keyOf as keyOfServer, uidOf } from "./truth.ts";
+import type { Money } from "./money/money.ts";
+import { SECRETS } from "./world/settings.ts";
+import { SPECS } from "./world/specs.ts";
+import { isOf, keyOf as keyOfServer, uidOf } from "./world/truth.ts";
 
 const machineAnswer = z.object({
   machine: z.object({ id: z.templateLiteral(["mch_", z.string()]), expires_at: z.iso.datetime() }),

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { sql } from "../../src/store/db.ts";
-import { openBooks } from "./books.ts";
+import { openBooks } from "./judge/books.ts";
 import { eventAct } from "./events.ts";
 import { mishap, step, tell, type Step } from "./history.ts";
 import { play } from "./play.ts";
 import { withFakeTimers } from "./run.ts";
-import { withSqlite } from "./sim-db.ts";
+import { withSqlite } from "./world/sim-db.ts";
 
 const RUNS = 30;
 

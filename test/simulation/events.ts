@@ -5,10 +5,10 @@ import * as z from "zod";
 import type { Configuration } from "../../src/deployment.ts";
 import { sql } from "../../src/store/db.ts";
 import type { Scene } from "./acts.ts";
-import type { Books } from "./books.ts";
-import type { Answer } from "./installation.ts";
-import type { Circumstances } from "./invocation.ts";
-import { HOOK_SETTINGS, MINUTE } from "./settings.ts";
+import type { Books } from "./judge/books.ts";
+import type { Answer } from "./world/installation.ts";
+import type { Circumstances } from "./world/invocation.ts";
+import { HOOK_SETTINGS, MINUTE } from "./world/settings.ts";
 
 const ACTIONS = ["opened", "synchronize", "closed", "reopened"] as const;
 const REPOSITORIES = [7, 8] as const;

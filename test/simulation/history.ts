@@ -1,8 +1,8 @@
 /** What can happen in a history, as plain records: they shrink best, print as they are, and replay by seed and path alone. */
 import fc from "fast-check";
-import { OWNERS, type Owner } from "./callers.ts";
+import { OWNERS, type Owner } from "./world/callers.ts";
 import type { EventAct } from "./events.ts";
-import { MISHAPS, type Mishap } from "./invocation.ts";
+import { MISHAPS, type Mishap } from "./world/invocation.ts";
 
 export const NAMES = ["a", "b"] as const;
 /** As they are asked for, and in milliseconds. */

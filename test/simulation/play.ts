@@ -2,23 +2,23 @@
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { perform, sweepOnce, type Scene } from "./acts.ts";
-import { strike, type Books } from "./books.ts";
-import { openCallers } from "./callers.ts";
-import { become, copyOf, newDatabase, type Copy } from "./copies.ts";
-import type { Database } from "./database.ts";
+import { strike, type Books } from "./judge/books.ts";
+import { openCallers } from "./world/callers.ts";
+import { become, copyOf, newDatabase, type Copy } from "./world/copies.ts";
+import type { Database } from "./world/database.ts";
 import { sql } from "../../src/store/db.ts";
 import type { Act, History, Step } from "./history.ts";
-import { openInstallation } from "./installation.ts";
-import type { Circumstances, Mishap } from "./invocation.ts";
-import { createOverstay, liveRows, type Quality } from "./overstay.ts";
-import { openMoney } from "./money.ts";
-import { openPeople } from "./people.ts";
-import { openProvider } from "./provider.ts";
-import { endQuietly } from "./quiet.ts";
-import { MINUTE, MONTH_END, SIBLING } from "./settings.ts";
-import { openRetelling } from "./retold.ts";
-import { inTurn, turnsIn } from "./turns.ts";
-import { isOf, isProtected } from "./truth.ts";
+import { openInstallation } from "./world/installation.ts";
+import type { Circumstances, Mishap } from "./world/invocation.ts";
+import { createOverstay, liveRows, type Quality } from "./judge/overstay.ts";
+import { openMoney } from "./money/money.ts";
+import { openPeople } from "./world/people.ts";
+import { openProvider } from "./world/provider.ts";
+import { endQuietly } from "./judge/quiet.ts";
+import { MINUTE, MONTH_END, SIBLING } from "./world/settings.ts";
+import { openRetelling } from "./judge/retold.ts";
+import { inTurn, turnsIn } from "./world/turns.ts";
+import { isOf, isProtected } from "./world/truth.ts";
 
 /** A promise that did not hold. */
 export class Broken extends Error {

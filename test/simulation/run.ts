@@ -1,10 +1,10 @@
 /** Many histories from one seed, and what is to be said of them. */
 import fc from "fast-check";
 import { vi } from "vitest";
-import { openBooks, type Books } from "./books.ts";
-import type { Database } from "./database.ts";
+import { openBooks, type Books } from "./judge/books.ts";
+import type { Database } from "./world/database.ts";
 import { history, tell, type History } from "./history.ts";
-import type { Transaction } from "./sim-db.ts";
+import type { Transaction } from "./world/sim-db.ts";
 import type { Order, Result, Tally } from "./order.ts";
 import { play } from "./play.ts";
 

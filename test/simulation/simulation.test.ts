@@ -1,16 +1,16 @@
 import { env } from "cloudflare:workers";
 import { expect, inject, it } from "vitest";
 import fc from "fast-check";
-import { openBooks } from "./books.ts";
-import { OWNERS } from "./callers.ts";
-import { onD1, type Database } from "./database.ts";
+import { openBooks } from "./judge/books.ts";
+import { OWNERS } from "./world/callers.ts";
+import { onD1, type Database } from "./world/database.ts";
 import { EFFECTS, history, ODDITIES, type History } from "./history.ts";
-import { MISHAPS } from "./invocation.ts";
-import { JUDGED } from "./judgement.ts";
+import { MISHAPS } from "./world/invocation.ts";
+import { JUDGED } from "./money/judgement.ts";
 import type { Tally } from "./order.ts";
 import { play } from "./play.ts";
 import { runHistories, withFakeTimers } from "./run.ts";
-import { withSqlite } from "./sim-db.ts";
+import { withSqlite } from "./world/sim-db.ts";
 
 /** What no history of a run has met, though it is long enough to meet all: such a run would show nothing. */
 function neverSeen({ histories, strikes, served, money, born, died }: Tally): string[] {

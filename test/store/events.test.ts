@@ -4,7 +4,7 @@ import type { EventFilter } from "../../src/store/event-store.ts";
 import type { Statement } from "../../src/store/db.ts";
 import { openStore } from "../../src/store/store.ts";
 import { NOW } from "../mayfly.ts";
-import { asD1, onD1 } from "../simulation/database.ts";
+import { asD1, onD1 } from "../simulation/world/database.ts";
 
 const ALL: EventFilter = {
   owner: null,

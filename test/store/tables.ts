@@ -8,8 +8,8 @@ import type { Param } from "../../src/store/db.ts";
 import { insertInto, statementOf } from "../../src/store/statements.ts";
 import { openStore, type StoreMode } from "../../src/store/store.ts";
 import { rowOf } from "../machine/fixtures.ts";
-import { copyOf } from "../simulation/copies.ts";
-import { onD1 } from "../simulation/database.ts";
+import { copyOf } from "../simulation/world/copies.ts";
+import { onD1 } from "../simulation/world/database.ts";
 import { HOUR, NOW } from "../mayfly.ts";
 import { watched } from "../plans.ts";
 

@@ -1,15 +1,15 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { LABEL } from "../../src/machine/labels.ts";
-import { ConnectionDropped } from "../simulator/simulator.ts";
-import { openBooks } from "./books.ts";
-import type { Owner } from "./callers.ts";
+import { LABEL } from "../../../src/machine/labels.ts";
+import { ConnectionDropped } from "../../simulator/simulator.ts";
+import { openBooks } from "../judge/books.ts";
+import type { Owner } from "../world/callers.ts";
 import { billedOf, chargesOf } from "./charges-by-hand.ts";
-import type { Act } from "./history.ts";
+import type { Act } from "../history.ts";
 import { openMoney } from "./money.ts";
 import { checkToldCosts } from "./money-end.ts";
-import { openProvider } from "./provider.ts";
-import { ADOPTION, HOUR, MINUTE, MONTH_END, NOW } from "./settings.ts";
+import { openProvider } from "../world/provider.ts";
+import { ADOPTION, HOUR, MINUTE, MONTH_END, NOW } from "../world/settings.ts";
 
 // An hour of cx23 costs 0.011424 in fsn1, its address included. All together may cost 0.09 in a month, bob's account 0.04.
 

@@ -1,6 +1,6 @@
 /** Whether a call was rightly let through, or rightly refused, by what machines come to (I6). */
 import { hourOf, type ByMonth, type Order } from "./charges-by-hand.ts";
-import { limitsOfOwner, MOST_OF_ALL } from "./limits.ts";
+import { limitsOfOwner, MOST_OF_ALL } from "../world/limits.ts";
 import { openMost } from "./most.ts";
 import { ALL, NONE, openSums, type Facts, type Moment, type Tolerance } from "./sums.ts";
 

@@ -1,10 +1,10 @@
 /** Each call that mayfly sends, held against the truth of that moment: I2 and I4, and I1 and I3 after it. */
-import { LABEL } from "../../src/machine/labels.ts";
-import type { Simulator, ServerState } from "../simulator/simulator.ts";
+import { LABEL } from "../../../src/machine/labels.ts";
+import type { Simulator, ServerState } from "../../simulator/simulator.ts";
 import type { Books } from "./books.ts";
-import type { Clock } from "./provider.ts";
-import { HOUR, LAUNCH_DEADLINE, MAX_AGE, MINUTE, MOST_SKEW } from "./settings.ts";
-import { isOf, keyOf, labelEnd, labelsOf, resourcesOf, uidOf } from "./truth.ts";
+import type { Clock } from "../world/provider.ts";
+import { HOUR, LAUNCH_DEADLINE, MAX_AGE, MINUTE, MOST_SKEW } from "../world/settings.ts";
+import { isOf, keyOf, labelEnd, labelsOf, resourcesOf, uidOf } from "../world/truth.ts";
 
 /** Labels hold whole seconds. */
 const LABEL_GRAIN = 1000;

@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { LABEL } from "../../src/machine/labels.ts";
+import { LABEL } from "../../../src/machine/labels.ts";
 import { openBooks, type Books } from "./books.ts";
 import { createOverstay, type LiveRow } from "./overstay.ts";
-import { openPeople } from "./people.ts";
-import { openProvider } from "./provider.ts";
-import { MAX_AGE, MINUTE, NOW, RECOVERY } from "./settings.ts";
+import { openPeople } from "../world/people.ts";
+import { openProvider } from "../world/provider.ts";
+import { MAX_AGE, MINUTE, NOW, RECOVERY } from "../world/settings.ts";
 
 const UID = "00000000-0000-4000-8000-000000000001";
 

@@ -1,8 +1,8 @@
 /** The most that an honest mayfly may reckon with: for each machine an hour more than it comes to, and whatever may be under way. */
 import { chargesOf, hourOf, type ByMonth, type Order } from "./charges-by-hand.ts";
 import type { Known } from "./register.ts";
-import { HOUR, MAX_AGE } from "./settings.ts";
-import { labelEnd } from "./truth.ts";
+import { HOUR, MAX_AGE } from "../world/settings.ts";
+import { labelEnd } from "../world/truth.ts";
 import type { Facts, Undecided, Whose } from "./sums.ts";
 
 export function openMost({ market, machines, undecided }: Facts, endOf: (one: Known) => number) {

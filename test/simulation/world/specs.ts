@@ -1,6 +1,6 @@
 /** What callers ask for. */
-import { KEY_A } from "../simulator/sample-keys.ts";
-import type { Order } from "./charges-by-hand.ts";
+import { KEY_A } from "../../simulator/sample-keys.ts";
+import type { Order } from "../money/charges-by-hand.ts";
 import { CANARY } from "./settings.ts";
 
 export const SPECS = [

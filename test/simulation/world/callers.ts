@@ -1,9 +1,9 @@
 /** Who calls in a history: the admin for somebody, a minted token under a policy of its own, and a CI job by its forge's word. */
 import { env } from "cloudflare:workers";
 import * as z from "zod";
-import type { Configuration } from "../../src/deployment.ts";
-import { createIssuer, GITHUB, githubClaims, type TestIssuer } from "../auth/issuer.ts";
-import { HOOKED } from "./events.ts";
+import type { Configuration } from "../../../src/deployment.ts";
+import { createIssuer, GITHUB, githubClaims, type TestIssuer } from "../../auth/issuer.ts";
+import { HOOKED } from "../events.ts";
 import type { Installation } from "./installation.ts";
 import type { Circumstances } from "./invocation.ts";
 import { OF_POLICY } from "./limits.ts";

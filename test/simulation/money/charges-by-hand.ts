@@ -1,9 +1,9 @@
 /** What Hetzner charges, counted hour by hour: neither mayfly's arithmetic nor the simulator's, which it is held against. */
-import { findServerType } from "../simulator/catalogue.ts";
-import type { Bill } from "../simulator/bill.ts";
-import type { PriceRow } from "../simulator/prices.ts";
-import { IPV4_PRICES } from "../simulator/pricing.ts";
-import { HOUR } from "./settings.ts";
+import { findServerType } from "../../simulator/catalogue.ts";
+import type { Bill } from "../../simulator/bill.ts";
+import type { PriceRow } from "../../simulator/prices.ts";
+import { IPV4_PRICES } from "../../simulator/pricing.ts";
+import { HOUR } from "../world/settings.ts";
 
 /** What is ordered; `percent` of the catalogue's prices. */
 export interface Order {

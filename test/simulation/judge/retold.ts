@@ -1,11 +1,11 @@
 /** What owners go by once D1 is another, or a person has written on a label: what was told then counts no more. */
-import type { ServerState } from "../simulator/simulator.ts";
+import type { ServerState } from "../../simulator/simulator.ts";
 import { strike, type Books } from "./books.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "../world/database.ts";
 import { liveRows } from "./overstay.ts";
-import type { Edit } from "./people.ts";
-import type { Clock } from "./provider.ts";
-import { labelEnd, uidOf } from "./truth.ts";
+import type { Edit } from "../world/people.ts";
+import type { Clock } from "../world/provider.ts";
+import { labelEnd, uidOf } from "../world/truth.ts";
 
 export function openRetelling(books: Books, clock: Clock, database: Database, ourServers: () => ServerState[]) {
   /** What only a row knew is not known any more, and what is told from now on is what the labels tell. */

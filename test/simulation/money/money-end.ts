@@ -4,15 +4,15 @@
  */
 import { env } from "cloudflare:workers";
 import * as z from "zod";
-import { perform, type Scene } from "./acts.ts";
-import type { Books } from "./books.ts";
-import { OWNERS } from "./callers.ts";
+import { perform, type Scene } from "../acts.ts";
+import type { Books } from "../judge/books.ts";
+import { OWNERS } from "../world/callers.ts";
 import { chargesOf, total } from "./charges-by-hand.ts";
-import { NAMES } from "./history.ts";
-import type { Circumstances } from "./invocation.ts";
+import { NAMES } from "../history.ts";
+import type { Circumstances } from "../world/invocation.ts";
 import type { Known } from "./register.ts";
-import { HOUR, RECOVERY } from "./settings.ts";
-import { keyOf } from "./truth.ts";
+import { HOUR, RECOVERY } from "../world/settings.ts";
+import { keyOf } from "../world/truth.ts";
 
 const QUIETLY: Circumstances = { mishap: null, onStrike: () => {} };
 

@@ -2,14 +2,14 @@
  * What the judge of money knows of each machine of ours, by the simulator's word alone: from when to when it was there, at which price,
  * and what an honest mayfly may not know of it.
  */
-import { LABEL, uidIn } from "../../src/machine/labels.ts";
-import type { Bill } from "../simulator/bill.ts";
-import type { ServerState } from "../simulator/simulator.ts";
+import { LABEL, uidIn } from "../../../src/machine/labels.ts";
+import type { Bill } from "../../simulator/bill.ts";
+import type { ServerState } from "../../simulator/simulator.ts";
 import type { Order } from "./charges-by-hand.ts";
-import { limitsOfOwner } from "./limits.ts";
-import type { Provider } from "./provider.ts";
-import { ADOPTION, MINUTE } from "./settings.ts";
-import { isOf, labelEnd, labelsOf } from "./truth.ts";
+import { limitsOfOwner } from "../world/limits.ts";
+import type { Provider } from "../world/provider.ts";
+import { ADOPTION, MINUTE } from "../world/settings.ts";
+import { isOf, labelEnd, labelsOf } from "../world/truth.ts";
 
 /** Why a machine may be unknown: its rows went with D1, it was not shown for a while, a person has taken it. */
 export type Doubt = "d1_lost" | "unseen" | "taken";

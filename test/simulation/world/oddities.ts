@@ -3,9 +3,9 @@
  * it any more, machines that it does not show for a while, and a rate limit that somebody else uses up.
  */
 import * as z from "zod";
-import { ConnectionDropped, type Simulator } from "../simulator/simulator.ts";
-import { strike, type Books } from "./books.ts";
-import type { ProviderFault } from "./history.ts";
+import { ConnectionDropped, type Simulator } from "../../simulator/simulator.ts";
+import { strike, type Books } from "../judge/books.ts";
+import type { ProviderFault } from "../history.ts";
 import type { Clock } from "./provider.ts";
 import { HOUR, MINUTE } from "./settings.ts";
 

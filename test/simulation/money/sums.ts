@@ -2,12 +2,12 @@
  * What the machines of an account, or of all, come to: as it is, or as much of it as an honest mayfly must know. What it may not know is
  * tolerated, each kind by itself, so that it can be told which of them excused something.
  */
-import type { Books } from "./books.ts";
+import type { Books } from "../judge/books.ts";
 import { chargesOf, hourOf, type ByMonth, type Order } from "./charges-by-hand.ts";
-import type { Clock } from "./provider.ts";
+import type { Clock } from "../world/provider.ts";
 import type { Known } from "./register.ts";
-import { HOUR } from "./settings.ts";
-import { mayDie } from "./watch.ts";
+import { HOUR } from "../world/settings.ts";
+import { mayDie } from "../judge/watch.ts";
 
 export const TOLERATED = {
   d1_lost: "what was gone when D1 was lost or set back, and what was there until it is found again",

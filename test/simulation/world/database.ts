@@ -3,7 +3,7 @@
  * SQLite, which is the same engine without the hop and so a hundred times as fast; over it, D1's interface as `src/store/db.ts`
  * uses it.
  */
-import type { Param, Statement } from "../../src/store/db.ts";
+import type { Param, Statement } from "../../../src/store/db.ts";
 
 export type Row = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { sql, openSql, StoreError, type Statement } from "../../src/store/db.ts";
+import { sql, openSql, StoreError, type Statement } from "../../../src/store/db.ts";
 import { asD1, onD1, type Database } from "./database.ts";
 import { become, copyOf, newDatabase } from "./copies.ts";
 import { withSqlite } from "./sim-db.ts";

@@ -1,14 +1,14 @@
 /** One mayfly, its real code, in one history: each request and each tick is an invocation that a mishap may meet. */
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
-import { readSweepConfig } from "../../src/config.ts";
-import { createApp } from "../../src/http/app.ts";
-import type { LogEvent } from "../../src/log.ts";
-import { createProviders } from "../../src/providers.ts";
-import type { SweepReport } from "../../src/reaper/report.ts";
-import { hostOf, openInvocation as openReal, openSweep, runSweep } from "../../src/invocation.ts";
-import type { Runtime } from "../../src/runtime.ts";
-import { GITHUB } from "../auth/issuer.ts";
+import { readSweepConfig } from "../../../src/config.ts";
+import { createApp } from "../../../src/http/app.ts";
+import type { LogEvent } from "../../../src/log.ts";
+import { createProviders } from "../../../src/providers.ts";
+import type { SweepReport } from "../../../src/reaper/report.ts";
+import { hostOf, openInvocation as openReal, openSweep, runSweep } from "../../../src/invocation.ts";
+import type { Runtime } from "../../../src/runtime.ts";
+import { GITHUB } from "../../auth/issuer.ts";
 import { CONFIGURATION, theIssuer } from "./callers.ts";
 import { asD1, type Database } from "./database.ts";
 import { openInvocation, type Circumstances, type Invocation } from "./invocation.ts";

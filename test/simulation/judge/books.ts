@@ -1,5 +1,5 @@
 /** What a history has to be judged by: what owners were told and asked for, what went wrong when, and what is broken. */
-import type { LogEvent } from "../../src/log.ts";
+import type { LogEvent } from "../../../src/log.ts";
 
 export interface Books {
   /** The end that the owner was told, by uid; unix milliseconds. */

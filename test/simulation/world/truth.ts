@@ -1,7 +1,7 @@
 /** What the provider really holds, and whose it is: the simulator's own books, which mayfly never sees. */
-import { labelTime } from "../../src/machine/age.ts";
-import { LABEL, uidIn } from "../../src/machine/labels.ts";
-import type { ServerState, State } from "../simulator/simulator.ts";
+import { labelTime } from "../../../src/machine/age.ts";
+import { LABEL, uidIn } from "../../../src/machine/labels.ts";
+import type { ServerState, State } from "../../simulator/simulator.ts";
 
 export const labelsOf = ({ labels }: Pick<ServerState, "labels">) => labels ?? {};
 

@@ -1,11 +1,11 @@
 /** I1: how many good ticks each machine of ours lives on past its end, which is to be few. */
 import * as z from "zod";
-import { sql } from "../../src/store/db.ts";
-import type { ServerState } from "../simulator/simulator.ts";
+import { sql } from "../../../src/store/db.ts";
+import type { ServerState } from "../../simulator/simulator.ts";
 import type { Books } from "./books.ts";
-import type { Database } from "./database.ts";
-import { CAPACITY, MAX_AGE, RECOVERY } from "./settings.ts";
-import { createdAt, isProtected, labelEnd, uidOf } from "./truth.ts";
+import type { Database } from "../world/database.ts";
+import { CAPACITY, MAX_AGE, RECOVERY } from "../world/settings.ts";
+import { createdAt, isProtected, labelEnd, uidOf } from "../world/truth.ts";
 
 const liveRow = z.object({
   uid: z.string(),

@@ -1,7 +1,7 @@
 /** What people do in the same project by hand, and that none of it is undone. */
-import { LABEL } from "../../src/machine/labels.ts";
-import type { ServerState } from "../simulator/simulator.ts";
-import type { Step } from "./history.ts";
+import { LABEL } from "../../../src/machine/labels.ts";
+import type { ServerState } from "../../simulator/simulator.ts";
+import type { Step } from "../history.ts";
 import type { Provider } from "./provider.ts";
 import { HOUR } from "./settings.ts";
 import { isOf, labelsOf } from "./truth.ts";

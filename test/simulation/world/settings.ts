@@ -1,8 +1,8 @@
 /** What the histories run under. */
 import { env } from "cloudflare:workers";
-import { AUDIENCE } from "../auth/issuer.ts";
-import { UNBRAKED } from "../brakes.ts";
-import { ROOT_PASSWORD } from "../simulator/create-server.ts";
+import { AUDIENCE } from "../../auth/issuer.ts";
+import { UNBRAKED } from "../../brakes.ts";
+import { ROOT_PASSWORD } from "../../simulator/create-server.ts";
 import { OF_ALL } from "./limits.ts";
 
 export const MINUTE = 60_000;

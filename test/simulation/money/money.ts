@@ -6,20 +6,20 @@
  * within every limit by the most that may be reckoned with. What lies between the least and the truth is tolerated, and counted.
  */
 import * as z from "zod";
-import { ConnectionDropped } from "../simulator/simulator.ts";
+import { ConnectionDropped } from "../../simulator/simulator.ts";
 import { isAsked, keyOf, movedBy, readCreate, refusedBy, wantedBy } from "./asked-for.ts";
-import type { Books } from "./books.ts";
+import type { Books } from "../judge/books.ts";
 import { billedOf, chargesOf } from "./charges-by-hand.ts";
-import type { Act } from "./history.ts";
-import type { Answer } from "./installation.ts";
+import type { Act } from "../history.ts";
+import type { Answer } from "../world/installation.ts";
 import { openJudgement } from "./judgement.ts";
-import { limitsOfOwner } from "./limits.ts";
-import type { Clock, Provider } from "./provider.ts";
+import { limitsOfOwner } from "../world/limits.ts";
+import type { Clock, Provider } from "../world/provider.ts";
 import { openRegister, type Known } from "./register.ts";
-import { LAUNCH_DEADLINE, RECOVERY } from "./settings.ts";
-import { ordersFor, SPECS } from "./specs.ts";
+import { LAUNCH_DEADLINE, RECOVERY } from "../world/settings.ts";
+import { ordersFor, SPECS } from "../world/specs.ts";
 import { NONE, type Market, type Pending, type Undecided } from "./sums.ts";
-import { labelEnd } from "./truth.ts";
+import { labelEnd } from "../world/truth.ts";
 
 const moved = z.object({ machine: z.object({ id: z.string(), expires_at: z.iso.datetime() }) });
 const limitMet = z.object({ code: z.enum(["limit_money", "limit_count"]), rule: z.string() });

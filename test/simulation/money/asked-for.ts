@@ -1,16 +1,16 @@
 /** What creates, moves of an end and refusals ask for, as far as money goes. */
 import * as z from "zod";
-import { labelTime } from "../../src/machine/age.ts";
-import { LABEL } from "../../src/machine/labels.ts";
-import type { Simulator } from "../simulator/simulator.ts";
+import { labelTime } from "../../../src/machine/age.ts";
+import { LABEL } from "../../../src/machine/labels.ts";
+import type { Simulator } from "../../simulator/simulator.ts";
 import { chargesOf, hourOf } from "./charges-by-hand.ts";
-import { LIVES, type Act } from "./history.ts";
+import { LIVES, type Act } from "../history.ts";
 import type { Refused, Wanted } from "./judgement.ts";
-import { limitsOfOwner } from "./limits.ts";
-import type { Clock } from "./provider.ts";
+import { limitsOfOwner } from "../world/limits.ts";
+import type { Clock } from "../world/provider.ts";
 import type { Known } from "./register.ts";
-import { HOUR, MINUTE } from "./settings.ts";
-import { ordersFor, SPECS } from "./specs.ts";
+import { HOUR, MINUTE } from "../world/settings.ts";
+import { ordersFor, SPECS } from "../world/specs.ts";
 import type { Market, Pending, Sums } from "./sums.ts";
 
 export type Asked = Extract<Act, { do: "create" | "renew" | "destroy" }>;

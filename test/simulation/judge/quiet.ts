@@ -1,16 +1,16 @@
 /** The end of a history: nothing goes wrong any more, and everything of ours must come to its end and leave nothing behind. */
-import { LABEL } from "../../src/machine/labels.ts";
-import type { ServerState } from "../simulator/simulator.ts";
-import type { Scene } from "./acts.ts";
+import { LABEL } from "../../../src/machine/labels.ts";
+import type { ServerState } from "../../simulator/simulator.ts";
+import type { Scene } from "../acts.ts";
 import { strike } from "./books.ts";
-import { copyOf } from "./copies.ts";
-import { askOnceMore, checkToldCosts } from "./money-end.ts";
+import { copyOf } from "../world/copies.ts";
+import { askOnceMore, checkToldCosts } from "../money/money-end.ts";
 import { dueAt, liveRows } from "./overstay.ts";
-import type { openPeople } from "./people.ts";
-import type { Clock } from "./provider.ts";
-import { sql } from "../../src/store/db.ts";
-import { ADOPTION, HOUR, MINUTE, RECOVERY, SECRETS } from "./settings.ts";
-import { isProtected, labelEnd, labelsOf, resourcesOf, uidOf, usedIds } from "./truth.ts";
+import type { openPeople } from "../world/people.ts";
+import type { Clock } from "../world/provider.ts";
+import { sql } from "../../../src/store/db.ts";
+import { ADOPTION, HOUR, MINUTE, RECOVERY, SECRETS } from "../world/settings.ts";
+import { isProtected, labelEnd, labelsOf, resourcesOf, uidOf, usedIds } from "../world/truth.ts";
 
 interface Stage {
   readonly scene: Scene;

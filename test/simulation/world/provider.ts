@@ -1,10 +1,10 @@
 /** The simulated provider as one history meets it: on the history's clock, with faults that are counted as they strike. */
-import { createDrivenSimulator } from "../driven-simulator.ts";
-import { ConnectionDropped, type Fault } from "../simulator/simulator.ts";
-import { strike, type Books } from "./books.ts";
-import type { ProviderFault } from "./history.ts";
+import { createDrivenSimulator } from "../../driven-simulator.ts";
+import { ConnectionDropped, type Fault } from "../../simulator/simulator.ts";
+import { strike, type Books } from "../judge/books.ts";
+import type { ProviderFault } from "../history.ts";
 import { isOddity, openOddities } from "./oddities.ts";
-import { watchCall } from "./watch.ts";
+import { watchCall } from "../judge/watch.ts";
 
 /** Unix milliseconds, and how far the provider's clock is ahead of it, and the tick that is played, if it is one ahead of its time. */
 export interface Clock {

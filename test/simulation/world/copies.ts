@@ -1,7 +1,7 @@
 /** Whole databases as values: to empty one, to lose it, to take a copy and to restore it, and to put another in its place. */
 import * as z from "zod";
-import { sql } from "../../src/store/db.ts";
-import { insertInto, statementOf } from "../../src/store/statements.ts";
+import { sql } from "../../../src/store/db.ts";
+import { insertInto, statementOf } from "../../../src/store/statements.ts";
 import type { Database, Row } from "./database.ts";
 
 /** Rows by table; tables that are not named are empty. */
