@@ -5,7 +5,8 @@ import type { Books } from "./judge/books.ts";
 import { OWNERS, type Callers } from "./world/callers.ts";
 import type { Database } from "./world/database.ts";
 import { checkEnded, factOf, ownerOf, PULL_REQUEST, sendEvent, type EventAct } from "./events.ts";
-import { LIVES, NAMES, type Act } from "./history.ts";
+import { LIVES, type Act } from "./history.ts";
+import type { Kind } from "./kinds/kind.ts";
 import type { Answer, Installation } from "./world/installation.ts";
 import type { Circumstances } from "./world/invocation.ts";
 import type { Clock, Provider } from "./world/provider.ts";
@@ -21,6 +22,7 @@ const machineAnswer = z.object({
 
 export interface Scene {
   readonly books: Books;
+  readonly kind: Kind;
   readonly clock: Clock;
   readonly provider: Provider;
   readonly database: Database;
@@ -32,11 +34,11 @@ export interface Scene {
 }
 
 /** Whoever renews has something to renew, if anybody has. */
-function aimed(act: Act, { provider, installation }: Scene): Act {
+function aimed(act: Act, { kind, provider, installation }: Scene): Act {
   if (act.do !== "renew") return act;
   const { servers } = provider.simulator.state();
   const keys = new Set(servers.filter((one) => isOf(one, installation)).map(keyOfServer));
-  const all = OWNERS.flatMap((owner) => NAMES.map((name) => ({ owner, name })));
+  const all = OWNERS.flatMap((owner) => kind.rules.names.map((name) => ({ owner, name })));
   const other = all.find((one) => keys.has(keyOf(one)));
   return keys.has(keyOf(act)) ? act : { ...act, ...other };
 }

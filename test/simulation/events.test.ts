@@ -4,6 +4,7 @@ import { sql } from "../../src/store/db.ts";
 import { openBooks } from "./judge/books.ts";
 import { eventAct } from "./events.ts";
 import { mishap, step, tell, type Step } from "./history.ts";
+import { SMALL } from "./kinds/small.ts";
 import { play } from "./play.ts";
 import { withFakeTimers } from "./run.ts";
 import { withSqlite } from "./world/sim-db.ts";
@@ -39,7 +40,7 @@ it(
       const property = fc.asyncProperty(history, async (steps) => {
         const books = openBooks();
         await transaction(async () => {
-          await withFakeTimers(() => play(database, { minutesLeft: 720, steps }, books));
+          await withFakeTimers(() => play(database, SMALL, { minutesLeft: 720, steps }, books));
           const rows = await database.rows(sql("SELECT state, reason FROM deliveries"));
           expect(rows.filter(({ state }) => state === "pending")).toEqual([]);
           sent += rows.length;

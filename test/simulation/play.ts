@@ -15,7 +15,8 @@ import { openMoney } from "./money/money.ts";
 import { openPeople } from "./world/people.ts";
 import { openProvider } from "./world/provider.ts";
 import { endQuietly } from "./judge/quiet.ts";
-import { MINUTE, MONTH_END, SIBLING } from "./world/settings.ts";
+import type { Kind } from "./kinds/kind.ts";
+import { bindingsOf, MINUTE, MONTH_END, SIBLING } from "./world/settings.ts";
 import { openRetelling } from "./judge/retold.ts";
 import { inTurn, turnsIn } from "./world/turns.ts";
 import { isOf, isProtected } from "./world/truth.ts";
@@ -25,19 +26,30 @@ export class Broken extends Error {
   override readonly name = "Broken";
 }
 
-export async function play(database: Database, { minutesLeft, steps }: History, books: Books): Promise<void> {
+export async function play(
+  database: Database,
+  kind: Kind,
+  { minutesLeft, steps }: History,
+  books: Books,
+): Promise<void> {
   vi.clearAllTimers();
   const ours = env.INSTALLATION;
   const begin = MONTH_END - minutesLeft * MINUTE;
   const clock = { now: begin, skew: 0, ahead: 0 };
   const bare = openProvider(clock, books);
-  const money = openMoney(clock, bare, books, ours);
-  const provider = money.watching();
+  const money = kind.isMoneyJudged ? openMoney(clock, bare, books, ours) : null;
+  const provider = money?.watching() ?? bare;
   const uids = { count: 0 };
-  const open = (installation: string) =>
-    openInstallation({ installation, clock, provider, database, log: (event) => void books.logs.push(event) }, uids);
+  const open = (installation: string) => {
+    const bindings = bindingsOf(installation, kind);
+    return openInstallation(
+      { installation, bindings, clock, provider, database, log: (event) => void books.logs.push(event) },
+      uids,
+    );
+  };
   const scene: Scene = {
     books,
+    kind,
     clock,
     provider,
     database,
@@ -84,7 +96,7 @@ export async function play(database: Database, { minutesLeft, steps }: History, 
     // One bad item stops nothing (I8): of all others the same is promised.
     const spared = ourServers().filter(({ id }) => !books.hit.has(id));
     afterTick(spared, rowsBefore, await liveRows(database), now, quality);
-    money.afterTick(quality === "good");
+    money?.afterTick(quality === "good");
   }
 
   async function take(step: Step): Promise<void> {
@@ -125,7 +137,7 @@ export async function play(database: Database, { minutesLeft, steps }: History, 
       case "odd_ticks":
         for (const minutes of step.off) {
           strike(books, "odd_tick", books.struckAt);
-          money.otherClocks();
+          money?.otherClocks();
           await tick(null, minutes * MINUTE);
         }
         return;
@@ -141,26 +153,26 @@ export async function play(database: Database, { minutesLeft, steps }: History, 
       }
       case "lose_d1":
         forget();
-        money.lost(false);
+        money?.lost(false);
         return become(database, newDatabase(clock.now));
       case "copy_d1":
         copy = await copyOf(database);
-        money.copied();
+        money?.copied();
         return;
       case "restore_d1":
         if (copy === null) return;
         forget();
-        money.lost(true);
+        money?.lost(true);
         return become(database, copy);
       case "skew":
         clock.skew = step.seconds * 1000;
-        money.otherClocks();
+        money?.otherClocks();
         return;
       case "hand_made":
         return people.makeByHand();
       case "prices":
         strike(books, "prices", books.struckAt);
-        return money.price(step.percent);
+        return money?.price(step.percent);
       case "catalogue":
         strike(books, "catalogue", books.struckAt);
         await database.rows(sql("DELETE FROM catalogues"));
@@ -196,7 +208,7 @@ export async function play(database: Database, { minutesLeft, steps }: History, 
     check();
   }
   await provider.heal();
-  money.checkBill();
+  money?.checkBill();
   await endQuietly({ scene, clock, people, tick: () => tick(null), ourServers, check });
 }
 

@@ -3,13 +3,15 @@ import fc from "fast-check";
 import { vi } from "vitest";
 import { openBooks, type Books } from "./judge/books.ts";
 import type { Database } from "./world/database.ts";
-import { history, tell, type History } from "./history.ts";
+import { tell, type History } from "./history.ts";
+import type { Kind } from "./kinds/kind.ts";
 import type { Transaction } from "./world/sim-db.ts";
 import type { Order, Result, Tally } from "./order.ts";
 import { play } from "./play.ts";
 
 export async function runHistories(
   database: Database,
+  kind: Kind,
   { seed, runs, path, isFirstEnough }: Order,
   transaction: Transaction = (act) => act(),
 ): Promise<Result> {
@@ -24,10 +26,10 @@ export async function runHistories(
     money: {},
     served: {},
   };
-  const property = fc.asyncProperty(history, async (whole) => {
+  const property = fc.asyncProperty(kind.history, async (whole) => {
     const books = openBooks();
     try {
-      await transaction(() => withFakeTimers(() => play(database, whole, books)));
+      await transaction(() => withFakeTimers(() => play(database, kind, whole, books)));
     } finally {
       add(tally, books);
     }

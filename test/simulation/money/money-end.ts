@@ -8,7 +8,6 @@ import { perform, type Scene } from "../acts.ts";
 import type { Books } from "../judge/books.ts";
 import { OWNERS } from "../world/callers.ts";
 import { chargesOf, total } from "./charges-by-hand.ts";
-import { NAMES } from "../history.ts";
 import type { Circumstances } from "../world/invocation.ts";
 import type { Known } from "./register.ts";
 import { HOUR, RECOVERY } from "../world/settings.ts";
@@ -20,7 +19,7 @@ const QUIETLY: Circumstances = { mishap: null, onStrike: () => {} };
 export async function askOnceMore(scene: Scene): Promise<void> {
   const there = new Set(scene.provider.simulator.state().servers.map(keyOf));
   for (const owner of OWNERS) {
-    const name = NAMES.find((one) => !there.has(`${owner}/${one}`));
+    const name = scene.kind.rules.names.find((one) => !there.has(`${owner}/${one}`));
     const spec = owner === "tok.ann" ? 1 : 0;
     if (name !== undefined) await perform(scene, { do: "create", owner, name, ttl: "5m", spec }, QUIETLY);
   }

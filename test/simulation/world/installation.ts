@@ -13,7 +13,6 @@ import { CONFIGURATION, theIssuer } from "./callers.ts";
 import { asD1, type Database } from "./database.ts";
 import { openInvocation, type Circumstances, type Invocation } from "./invocation.ts";
 import type { Clock, Provider } from "./provider.ts";
-import { bindingsOf } from "./settings.ts";
 
 export interface Answer {
   readonly status: number;
@@ -41,6 +40,7 @@ const TIME_OUT_MS = 30_000;
 
 export interface Surroundings {
   readonly installation: string;
+  readonly bindings: Env;
   readonly clock: Clock;
   readonly provider: Provider;
   readonly database: Database;
@@ -98,8 +98,7 @@ const refused = async (): Promise<never> => {
 /** `uids` is shared by all installations of a history, as chance is. */
 export function openInstallation(surroundings: Surroundings, uids: { count: number }): Installation {
   let isolate: Isolate = { openProvider: createProviders(), uids };
-  const bindings = bindingsOf(surroundings.installation);
-  const { database } = surroundings;
+  const { database, bindings } = surroundings;
 
   async function live<T>(
     circumstances: Circumstances,

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { AUDIENCE } from "../../auth/issuer.ts";
 import { UNBRAKED } from "../../brakes.ts";
 import { ROOT_PASSWORD } from "../../simulator/create-server.ts";
-import { OF_ALL } from "./limits.ts";
+import type { Kind } from "../kinds/kind.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -30,15 +30,14 @@ export const CANARY = "canary-cloud-init-5d0c";
 export const SECRETS = [CANARY, env.HCLOUD_TOKEN, env.ADMIN_TOKEN, ROOT_PASSWORD, ...Object.values(HOOK_SETTINGS)];
 export const SIBLING = "sibling-installation-2";
 
-export const bindingsOf = (installation: string): Env =>
+export const bindingsOf = (installation: string, { bindings }: Pick<Kind, "bindings">): Env =>
   Object.assign({}, env, UNBRAKED, {
     INSTALLATION: installation,
     MAX_AGE: "4h",
     LAUNCH_DEADLINE: "15m",
     OIDC_AUDIENCE: AUDIENCE,
     ...HOOK_SETTINGS,
-    MAX_MACHINES: String(OF_ALL.machines),
-    MAX_EUR_PER_MONTH: OF_ALL.eurPerMonth.toFixed(2),
+    ...bindings,
   });
 
 /** From when it is old enough to be adopted, by either clock, to the pass after the next. */

@@ -1,0 +1,19 @@
+/** Small and nasty: two names, few machines, narrow limits, and a fault at every await. */
+import { OWNERS } from "../world/callers.ts";
+import { EFFECTS, history, NAMES, ODDITIES } from "../history.ts";
+import { MISHAPS } from "../world/invocation.ts";
+import { OF_ALL } from "../world/limits.ts";
+import { HOUR, MINUTE } from "../world/settings.ts";
+import { JUDGED } from "../money/judgement.ts";
+import type { Kind } from "./kind.ts";
+
+export const SMALL: Kind = {
+  name: "small",
+  // Shorter than by default, so that a history reaches it.
+  rules: { maxAge: 4 * HOUR, launchDeadline: 15 * MINUTE, capacity: 30, names: NAMES },
+  bindings: { MAX_MACHINES: String(OF_ALL.machines), MAX_EUR_PER_MONTH: OF_ALL.eurPerMonth.toFixed(2) },
+  history,
+  isMoneyJudged: true,
+  share: 2000,
+  mustMeet: [...EFFECTS, ...ODDITIES, ...MISHAPS, ...OWNERS, ...JUDGED],
+};
