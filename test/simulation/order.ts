@@ -19,6 +19,9 @@ export interface Tally {
   strikes: Record<string, number>;
   /** What creates and renewals the judge of money was asked about, and what it tolerated. */
   money: Record<string, number>;
+  /** How often a machine was late, by what excused that, and how often health had to be what. */
+  late: Record<string, number>;
+  health: Record<string, number>;
   /** Calls that were answered with 2xx, by who called. */
   served: Record<string, number>;
 }

@@ -3,21 +3,27 @@ import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { perform, sweepOnce, type Scene } from "./acts.ts";
 import { strike, type Books } from "./judge/books.ts";
-import { openCallers } from "./world/callers.ts";
+import { openCallers, type Callers } from "./world/callers.ts";
 import { become, copyOf, newDatabase, type Copy } from "./world/copies.ts";
 import type { Database } from "./world/database.ts";
 import { sql } from "../../src/store/db.ts";
 import type { Act, History, Step } from "./history.ts";
 import { openInstallation } from "./world/installation.ts";
-import type { Circumstances, Mishap } from "./world/invocation.ts";
-import { createOverstay, liveRows, type Quality } from "./judge/overstay.ts";
+import { QUIETLY, type Circumstances, type Mishap } from "./world/invocation.ts";
+import { createHealth } from "./judge/health.ts";
+import { openJudge, type Judge } from "./judge/judge.ts";
+import { createLate, type Quality } from "./judge/late.ts";
+import { openLeases, type Leases } from "./judge/leases.ts";
+import { createOwned } from "./judge/owned.ts";
+import { liveRows } from "./judge/rows.ts";
+import { openSecrets } from "./judge/secrets.ts";
+import { openWatch } from "./judge/watch.ts";
 import { openMoney } from "./money/money.ts";
 import { openPeople } from "./world/people.ts";
 import { openProvider } from "./world/provider.ts";
 import { endQuietly } from "./judge/quiet.ts";
 import type { Kind } from "./kinds/kind.ts";
 import { bindingsOf, MINUTE, MONTH_END, SIBLING } from "./world/settings.ts";
-import { openRetelling } from "./judge/retold.ts";
 import { inTurn, turnsIn } from "./world/turns.ts";
 import { isOf, isProtected } from "./world/truth.ts";
 
@@ -36,37 +42,40 @@ export async function play(
   const ours = env.INSTALLATION;
   const begin = MONTH_END - minutesLeft * MINUTE;
   const clock = { now: begin, skew: 0, ahead: 0 };
-  const bare = openProvider(clock, books);
-  const money = kind.isMoneyJudged ? openMoney(clock, bare, books, ours) : null;
+  const broken = (what: string): void => void books.broken.push(what);
+  const leases = openLeases(clock, kind.rules, broken);
+  const others = openLeases(clock, kind.rules, broken);
+  const leasesOf = (installation: string): Leases => (installation === ours ? leases : others);
+  const watch = openWatch({ books, leasesOf, rules: kind.rules, clock });
+  const bare = openProvider(clock, books, watch);
+  const judging = { books, clock, provider: bare };
+  const judge = openJudge({ ...judging, leases, installation: ours });
+  const money = kind.isMoneyJudged ? openMoney(clock, bare, books, ours, leases, kind.rules) : null;
   const provider = money?.watching() ?? bare;
   const uids = { count: 0 };
-  const open = (installation: string) => {
+  const open = (installation: string, its: Judge, callers: Callers) => {
+    const secrets = openSecrets(books, () => callers.secrets);
     const bindings = bindingsOf(installation, kind);
-    return openInstallation(
-      { installation, bindings, clock, provider, database, log: (event) => void books.logs.push(event) },
-      uids,
-    );
+    const mayfly = openInstallation({ installation, bindings, clock, provider, database, books, secrets }, uids);
+    return { books, kind, clock, provider, database, mayfly, callers, installation, judge: its, secrets };
   };
-  const scene: Scene = {
-    books,
-    kind,
-    clock,
-    provider,
-    database,
-    mayfly: open(ours),
-    callers: openCallers(),
-    installation: ours,
-    money,
-  };
-  const sibling: Scene = {
-    ...scene,
-    mayfly: open(SIBLING),
-    callers: openCallers(),
-    installation: SIBLING,
-    money: null,
-  };
+  const scene: Scene = { ...open(ours, judge, openCallers()), money };
+  const itsJudge = openJudge({ ...judging, leases: others, installation: SIBLING });
+  const sibling: Scene = { ...open(SIBLING, itsJudge, openCallers()), money: null };
   const people = openPeople(provider, ours);
-  const afterTick = createOverstay(books);
+  const afterTick = createLate({ books, leases, rules: kind.rules });
+  const afterPasses = createOwned(books, leases, provider.isUnseen);
+  const health = createHealth(
+    {
+      books,
+      leases,
+      rules: kind.rules,
+      sweptAt: judge.sweptAt,
+      ask: () => scene.mayfly.send(QUIETLY, { method: "GET", path: "/healthz", token: "none" }),
+      servers: () => ourServers(),
+    },
+    begin,
+  );
   let copy: Copy | null = null;
   let siblings = newDatabase(begin);
   await become(database, newDatabase(begin));
@@ -80,22 +89,28 @@ export async function play(
     },
   });
   const ourServers = () => provider.simulator.state().servers.filter((server) => isOf(server, ours));
-  const { forget, noteEdit } = openRetelling(books, clock, database, ourServers);
+
+  function changeDatabase(isRestored: boolean): void {
+    judge.databaseChanged();
+    health.forget();
+    money?.lost(isRestored);
+  }
 
   /** A tick, whose time may be off ours: it is that by which it judges, and is judged. */
   async function tick(mishap: Mishap | null, off = 0, order = books.ticks + 1): Promise<void> {
     const now = clock.now + off;
     clock.ahead = Math.max(0, off);
+    await health.check(clock.now);
     books.wide.clear();
     books.hit.clear();
-    const rowsBefore = await liveRows(database);
     const report = await sweepOnce(scene, { ...circumstances(mishap), turn: turnsIn(order) }, off);
     const isOver = report !== null && report !== undefined && books.struckAt <= clock.now + clock.ahead;
     clock.ahead = 0;
     const quality = isOver ? qualityOf(books, mishap) : "bad";
-    // One bad item stops nothing (I8): of all others the same is promised.
-    const spared = ourServers().filter(({ id }) => !books.hit.has(id));
-    afterTick(spared, rowsBefore, await liveRows(database), now, quality);
+    afterTick(ourServers(), now, quality);
+    afterPasses(ourServers(), await liveRows(database), now, quality);
+    health.tick(now, quality);
+    await health.check(clock.now);
     money?.afterTick(quality === "good");
   }
 
@@ -152,8 +167,7 @@ export async function play(
         return;
       }
       case "lose_d1":
-        forget();
-        money?.lost(false);
+        changeDatabase(false);
         return become(database, newDatabase(clock.now));
       case "copy_d1":
         copy = await copyOf(database);
@@ -161,8 +175,7 @@ export async function play(
         return;
       case "restore_d1":
         if (copy === null) return;
-        forget();
-        money?.lost(true);
+        changeDatabase(true);
         return become(database, copy);
       case "skew":
         clock.skew = step.seconds * 1000;
@@ -179,7 +192,7 @@ export async function play(
         return;
       case "edit": {
         const edited = await people.edit(step.which, step.what, clock.now);
-        if (edited !== undefined) await noteEdit(edited, step.what);
+        if (edited !== undefined) judge.changedByHand(edited);
         strike(books, "edit", clock.now);
         return;
       }

@@ -24,6 +24,8 @@ export async function runHistories(
     longestOverstay: 0,
     strikes: {},
     money: {},
+    late: {},
+    health: {},
     served: {},
   };
   const property = fc.asyncProperty(kind.history, async (whole) => {
@@ -62,6 +64,8 @@ function add(tally: Tally, books: Books): void {
   tally.longestOverstay = Math.max(tally.longestOverstay, books.longestOverstay);
   for (const [who, times] of books.served) tally.served[who] = (tally.served[who] ?? 0) + times;
   for (const [what, times] of books.money) tally.money[what] = (tally.money[what] ?? 0) + times;
+  for (const [what, times] of books.late) tally.late[what] = (tally.late[what] ?? 0) + times;
+  for (const [what, times] of books.health) tally.health[what] = (tally.health[what] ?? 0) + times;
   for (const [what, times] of books.strikes) tally.strikes[what] = (tally.strikes[what] ?? 0) + times;
 }
 

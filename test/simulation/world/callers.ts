@@ -7,10 +7,18 @@ import { HOOKED } from "../events.ts";
 import type { Installation } from "./installation.ts";
 import type { Circumstances } from "./invocation.ts";
 import { OF_POLICY } from "./limits.ts";
+import { HOUR } from "./settings.ts";
 
 /** By the admin; by a minted token; by a job of that repository and run. */
 export const OWNERS = ["tok.ann", "tok.bob", "gh.74.9001"] as const;
 export type Owner = (typeof OWNERS)[number];
+
+/** What their policies allow at most, milliseconds; null = whatever all may. */
+export const LONGEST: Readonly<Record<Owner, number | null>> = {
+  "tok.ann": null,
+  "tok.bob": 2 * HOUR,
+  "gh.74.9001": null,
+};
 
 export const CONFIGURATION: Configuration = {
   ...HOOKED,

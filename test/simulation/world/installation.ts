@@ -3,13 +3,14 @@ import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { readSweepConfig } from "../../../src/config.ts";
 import { createApp } from "../../../src/http/app.ts";
-import type { LogEvent } from "../../../src/log.ts";
 import { createProviders } from "../../../src/providers.ts";
 import type { SweepReport } from "../../../src/reaper/report.ts";
 import { hostOf, openInvocation as openReal, openSweep, runSweep } from "../../../src/invocation.ts";
 import type { Runtime } from "../../../src/runtime.ts";
 import { GITHUB } from "../../auth/issuer.ts";
 import { CONFIGURATION, theIssuer } from "./callers.ts";
+import type { Books } from "../judge/books.ts";
+import type { Secrets } from "../judge/secrets.ts";
 import { asD1, type Database } from "./database.ts";
 import { openInvocation, type Circumstances, type Invocation } from "./invocation.ts";
 import type { Clock, Provider } from "./provider.ts";
@@ -44,15 +45,17 @@ export interface Surroundings {
   readonly clock: Clock;
   readonly provider: Provider;
   readonly database: Database;
-  readonly log: (event: LogEvent) => void;
+  readonly books: Books;
+  readonly secrets: Secrets;
 }
 
 /** What one invocation reaches of the outside: everything through `invocation`. */
 function runtimeOf(
-  { installation, clock, provider, log }: Surroundings,
+  { installation, clock, provider, secrets, books }: Surroundings,
   isolate: Isolate,
   invocation: Invocation,
 ): Runtime {
+  const reads = new Set<number>();
   const timeOut = async (signal: AbortSignal | null | undefined): Promise<never> => {
     clock.now += TIME_OUT_MS;
     // Timers are fake: it is now that they have run out.
@@ -67,7 +70,10 @@ function runtimeOf(
       new DataView(bytes.buffer).setUint32(0, ++isolate.uids.count);
       return bytes;
     },
-    log,
+    log: (event) => {
+      books.logs.push(event);
+      secrets.logged(event);
+    },
     sleep: async (milliseconds) => {
       clock.now += milliseconds;
     },
@@ -75,7 +81,7 @@ function runtimeOf(
       const request = new Request(input, init);
       return invocation.cross(
         "provider",
-        () => (isForIssuer(request) ? askIssuer(request) : provider.call(request, installation)),
+        () => (isForIssuer(request) ? askIssuer(request) : provider.call(request, installation, reads)),
         () => timeOut(init.signal),
       );
     },
@@ -98,7 +104,7 @@ const refused = async (): Promise<never> => {
 /** `uids` is shared by all installations of a history, as chance is. */
 export function openInstallation(surroundings: Surroundings, uids: { count: number }): Installation {
   let isolate: Isolate = { openProvider: createProviders(), uids };
-  const { database, bindings } = surroundings;
+  const { database, bindings, secrets } = surroundings;
 
   async function live<T>(
     circumstances: Circumstances,
@@ -107,8 +113,14 @@ export function openInstallation(surroundings: Surroundings, uids: { count: numb
     const invocation = openInvocation(circumstances);
     const DB = asD1(
       {
-        rows: (statement) => invocation.cross("d1", () => database.rows(statement), refused),
-        batch: (statements) => invocation.cross("d1", () => database.batch(statements), refused),
+        rows: (statement) => {
+          secrets.stated([statement]);
+          return invocation.cross("d1", () => database.rows(statement), refused);
+        },
+        batch: (statements) => {
+          secrets.stated(statements);
+          return invocation.cross("d1", () => database.batch(statements), refused);
+        },
       },
       env.DB,
     );
