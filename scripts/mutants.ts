@@ -7,7 +7,8 @@ import { parseArgs } from "node:util";
 import { choose } from "./mutants/choose.ts";
 import { MUTANTS } from "./mutants/list.ts";
 import { mutated, type Mutant } from "./mutants/mutant.ts";
-import { pageOfList } from "./mutants/page.ts";
+import { pageOfList, saysTheSame } from "./mutants/page.ts";
+import { lacksOf } from "./mutants/spread.ts";
 import { tryAll } from "./mutants/try-all.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -23,7 +24,8 @@ tests that are to notice it. Before that the same tests must pass over the sourc
   --processes N    how many are tried at once, each in a process of its own (${availableParallelism()}, one a core)
   --list           says which would be tried, and tries none
   --docs           writes the tables of docs/mutants.md, and tries none
-  --check-docs     fails where those tables are behind the list, or where a bug fits the sources no more
+  --check-docs     fails where those tables are behind the list, where a bug fits the sources no more, where a folder of src/ has fewer
+                   than half of its share of a hundred bugs, by its lines, or where there are fewer than five of a kind
   --help           this
 
 Exit codes: 0 all were caught; 1 a bug survived; 2 nothing can be said: a wrong option, no such bug, a bug that fits the sources no
@@ -62,7 +64,11 @@ function chosenBy(only: readonly string[]): readonly Mutant[] {
 
 const listed = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(", ");
 
-/** A list that does not fit the sources is told before anything runs. */
+/** Whether the files spell the name out: what else a name is put together from, the list need not say. */
+const hasTest = (files: readonly string[], test = ""): boolean =>
+  files.some((file) => readFileSync(join(ROOT, file), "utf8").includes(test));
+
+/** A list that does not fit the sources, or the tests, is told before anything runs. */
 function checkList(): void {
   const twice = MUTANTS.filter(({ name }, index) => MUTANTS.findIndex((one) => one.name === name) !== index);
   if (twice.length > 0) throw new Unsaid(`more than one bug is called ${listed(twice.map(({ name }) => name))}`);
@@ -70,6 +76,16 @@ function checkList(): void {
     (one) => !one.ok,
   );
   if (troubles.length > 0) throw new Unsaid(troubles.map(({ trouble }) => trouble).join("\n"));
+  const lost = MUTANTS.filter(({ test, caughtBy }) => !hasTest(caughtBy, test));
+  if (lost.length > 0)
+    throw new Unsaid(`no test has the name that these give: ${listed(lost.map(({ name }) => name))}`);
+}
+
+function checkDocs(): void {
+  if (!saysTheSame(readFileSync(PAGE, "utf8"), pageOfList(PAGE, ROOT, MUTANTS)))
+    throw new Unsaid("docs/mutants.md is behind the list: npm run mutants -- --docs");
+  const lacks = lacksOf(ROOT, MUTANTS);
+  if (lacks.length > 0) throw new Unsaid(`the list is lopsided:\n  ${lacks.join("\n  ")}`);
 }
 
 function countOf(processes: string): number {
@@ -87,9 +103,8 @@ async function main(): Promise<number> {
   }
   const processes = countOf(options.processes);
   checkList();
-  if (options.docs) writeFileSync(PAGE, pageOfList(PAGE, MUTANTS));
-  if (options["check-docs"] && readFileSync(PAGE, "utf8") !== pageOfList(PAGE, MUTANTS))
-    throw new Unsaid("docs/mutants.md is behind the list: npm run mutants -- --docs");
+  if (options.docs) writeFileSync(PAGE, pageOfList(PAGE, ROOT, MUTANTS));
+  if (options["check-docs"]) checkDocs();
   if (options.docs || options["check-docs"]) return 0;
   const mutants = options.only === undefined ? MUTANTS : chosenBy(options.only);
   if (options.list) {
