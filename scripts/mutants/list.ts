@@ -1,4 +1,6 @@
 /** All deliberate bugs. */
+import { ANSWERING } from "./answering.ts";
+import { ASKING } from "./asking.ts";
 import { CALLING } from "./calling.ts";
 import { HOOKS } from "./hooks.ts";
 import { JUDGING } from "./judging.ts";
@@ -12,6 +14,8 @@ import { SPENDING } from "./spending.ts";
 import { SWEEPING } from "./sweeping.ts";
 
 export const MUTANTS: readonly Mutant[] = [
+  ...ANSWERING,
+  ...ASKING,
   ...CALLING,
   ...HOOKS,
   ...JUDGING,

@@ -59,6 +59,7 @@ describe("a body that cannot be used", () => {
     ["an image that is none", { ...BODY, image: true }, "image"],
     ["an empty image", { ...BODY, image: "" }, "image"],
     ["a ttl in words", { ...BODY, ttl: "soon" }, "ttl"],
+    ["a misspelt field beside one that is wrong", { ...BODY, ttl: "soon", tll: "1h" }, "tll"],
     ["a ttl as a number", { ...BODY, ttl: 60 }, "ttl"],
     ["a ttl too short", { ...BODY, ttl: "59s" }, "ttl"],
     ["a ttl beyond MAX_AGE", { ...BODY, ttl: "25h" }, "ttl"],

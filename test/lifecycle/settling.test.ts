@@ -374,4 +374,26 @@ describe("case 17: when cron is dead", () => {
     await mayfly.tick();
     expect((await put(mayfly, "quiet")).body).not.toHaveProperty("warning");
   });
+
+  it("the sweep waits for the create to be over, and leaves it all that it may spend", async () => {
+    const mayfly = createMayfly();
+    await mayfly.tick();
+    await put(mayfly, "old", { ttl: "60s" });
+    mayfly.advance(5 * MINUTE);
+    let others = 0;
+    const meanwhile: number[] = [];
+    between(mayfly, async (request, real) => {
+      if (request.method !== "POST") {
+        others += 1;
+        return real(request);
+      }
+      const before = others;
+      for (let turn = 0; turn < 30; turn++) await scheduler.wait(1);
+      meanwhile.push(others - before);
+      return real(request);
+    });
+    expect((await put(mayfly)).status).toBe(201);
+    expect(meanwhile).toEqual([0]);
+    expect(others).toBeGreaterThan(0);
+  });
 });
