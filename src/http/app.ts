@@ -93,7 +93,7 @@ const identifyRequest = (host: Host) =>
     await next();
     // An answer that is there already is made anew by `c.header`.
     c.res.headers.set("X-Request-Id", requestId);
-    const { fetches, statements } = c.get("scope")?.meter ?? { fetches: 0, statements: 0 };
+    const { fetches, statements } = c.get("meter") ?? { fetches: 0, statements: 0 };
     host.log({
       event: "request",
       request_id: requestId,
@@ -118,7 +118,9 @@ const protectAnswer = createMiddleware<AppEnv>(async (c, next) => {
 /** Reads the configuration and opens what the request works with. */
 const openScope = (host: Host) =>
   createMiddleware<AppEnv>(async (c, next) => {
-    c.set("scope", host.openRequest(c.env, c.get("requestId")));
+    const scope = host.openRequest(c.env, c.get("requestId"));
+    c.set("meter", scope.meter);
+    c.set("scope", scope);
     await next();
   });
 
