@@ -6,7 +6,7 @@ import { createMiddleware } from "hono/factory";
 import { routePath } from "hono/route";
 import { identify } from "../auth/identify.ts";
 import { bearerToken, type AuthRefusal } from "../auth/principal.ts";
-import { inBackground } from "./edge/background.ts";
+import { finishAlways, inBackground } from "./edge/background.ts";
 import { limitBody, readJson } from "./edge/body.ts";
 import { brakeAddress, paceAccount } from "./edge/brakes.ts";
 import { catalogueRoutes } from "./catalogue.ts";
@@ -36,7 +36,7 @@ import { whoamiRoute } from "./whoami.ts";
 export function createApp(host: Host): Api {
   const app = new Api();
 
-  app.use(identifyRequest(host), protectAnswer, brakeAddress(host));
+  app.use(finishAlways, identifyRequest(host), protectAnswer, brakeAddress(host));
   healthRoute(app, host);
   // Whoever signs an event has no bearer token, and its body is read as it came.
   hookRoute(app, openScope(host));
