@@ -1,5 +1,6 @@
 /** All deliberate bugs. */
 import { CALLING } from "./calling.ts";
+import { COUNTING } from "./counting.ts";
 import { HOOKS } from "./hooks.ts";
 import { JUDGING } from "./judging.ts";
 import { LEDGER } from "./ledger.ts";
@@ -13,6 +14,7 @@ import { SWEEPING } from "./sweeping.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   ...CALLING,
+  ...COUNTING,
   ...HOOKS,
   ...JUDGING,
   ...LEDGER,

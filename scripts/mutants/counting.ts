@@ -1,0 +1,108 @@
+/** What is wrong in what mayfly counts of itself, and in what becomes of a call whose caller is gone. */
+import type { Mutant } from "./mutant.ts";
+
+const BACKLOG = "test/reaper/full-backlog.test.ts";
+const HUNG_UP = "test/http/hung-up.test.ts";
+const HEALTH = "test/http/app.test.ts";
+
+export const COUNTING: readonly Mutant[] = [
+  {
+    name: "calls for nothing",
+    broken: "calls to the outside are not counted",
+    promise: "I1",
+    file: "src/invocation.ts",
+    find: "    meter.fetches += 1;\n    ahead.forget();",
+    replace: "    ahead.forget();",
+    caughtBy: [BACKLOG],
+  },
+  {
+    name: "past the meter",
+    broken: "the provider is asked by a way that nobody counts",
+    promise: "I1",
+    file: "src/invocation.ts",
+    find: "{ now: runtime.now, fetch, isSweep }",
+    replace: "{ now: runtime.now, fetch: (input, init) => runtime.fetch(input, init), isSweep }",
+    caughtBy: [BACKLOG],
+  },
+  {
+    name: "statements for nothing",
+    broken: "statements are not counted",
+    promise: "I1",
+    file: "src/store/db.ts",
+    find: "    onStatements(count);\n    return send();",
+    replace: "    return send();",
+    caughtBy: [BACKLOG],
+  },
+  {
+    name: "a batch for one",
+    broken: "a batch counts as one statement",
+    promise: "I1",
+    file: "src/store/db.ts",
+    find: "counted(statements.length, ",
+    replace: "counted(Math.min(1, statements.length), ",
+    caughtBy: [BACKLOG],
+  },
+  {
+    name: "one statement for two",
+    broken: "a statement by itself is counted twice",
+    promise: "I1",
+    file: "src/store/db.ts",
+    find: "counted(1, () => sent.rows(statement))",
+    replace: "counted(2, () => sent.rows(statement))",
+    caughtBy: [BACKLOG],
+  },
+  {
+    name: "more than a plan has",
+    broken: "a sweep on the free plan goes on to the end of what Cloudflare allows, and a little further",
+    promise: "I1",
+    file: "src/reaper/budget.ts",
+    find: "  free: { fetches: 40, statements: 40, cpuUs: 7_500 },",
+    replace: "  free: { fetches: 60, statements: 60, cpuUs: 12_000 },",
+    caughtBy: [BACKLOG],
+  },
+  {
+    name: "health costs nothing",
+    broken: "the log does not say what a look at the health has cost",
+    promise: "I9",
+    file: "src/http/health.ts",
+    find: '    c.set("meter", opened.meter);\n',
+    replace: "",
+    caughtBy: [HEALTH],
+  },
+  {
+    name: "hung up, forgotten",
+    broken: "a call whose caller hangs up ends wherever it is",
+    promise: "I1",
+    file: "src/http/edge/background.ts",
+    find: "  c.executionCtx.waitUntil(Promise.allSettled([work]));\n",
+    replace: "",
+    caughtBy: [HUNG_UP],
+  },
+  {
+    name: "handed over too late",
+    broken: "a call is handed over when it has ended",
+    promise: "I1",
+    file: "src/http/edge/background.ts",
+    find: "  c.executionCtx.waitUntil(Promise.allSettled([work]));\n  await work;",
+    replace: "  await work;\n  c.executionCtx.waitUntil(Promise.allSettled([work]));",
+    caughtBy: [HUNG_UP],
+  },
+  {
+    name: "answered, forgotten",
+    broken: "what is to go on behind an answer ends with it",
+    promise: "I1",
+    file: "src/http/tear-down.ts",
+    find: "    inBackground(c, torn.work);\n",
+    replace: "    void inBackground;\n",
+    caughtBy: [HUNG_UP],
+  },
+  {
+    name: "taken on, forgotten",
+    broken: "what an event asked for is carried out only if there is time before the answer",
+    promise: "I1",
+    file: "src/http/hooks.ts",
+    find: "    if (rows.length > 0) inBackground(c, carryOutAll(scope, caller, rows));",
+    replace: "    if (rows.length > 0) void [inBackground, carryOutAll(scope, caller, rows)];",
+    caughtBy: [HUNG_UP],
+  },
+];
