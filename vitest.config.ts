@@ -1,6 +1,7 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
 import { SETTINGS } from "./src/config.ts";
+import type { PropertyOrder } from "./test/property-order.ts";
 
 process.env["WRANGLER_LOG"] ??= "error";
 process.env["WRANGLER_HIDE_BANNER"] ??= "true";
@@ -11,6 +12,12 @@ const secrets = {
   ADMIN_TOKEN: "admin-token-of-these-tests-0123456789",
   INSTALLATION: "test-installation-1",
 };
+/** What properties are to try: `PROPERTY_SEED`, and `PROPERTY_PATH` within it; by chance where neither is said. */
+const { PROPERTY_SEED: seed = "", PROPERTY_PATH: path = "" } = process.env;
+if (!/^(-?\d+)?$/.test(seed) || (path !== "" && seed === ""))
+  throw new Error("PROPERTY_SEED must be a whole number, and PROPERTY_PATH goes with it");
+const property: PropertyOrder = { ...(seed !== "" && { seed: Number(seed) }), ...(path !== "" && { path }) };
+const provide = { property };
 
 export default defineConfig({
   test: {
@@ -32,6 +39,7 @@ export default defineConfig({
         ],
         test: {
           name: "worker",
+          provide,
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**"],
           setupFiles: ["./test/setup.ts"],
@@ -45,6 +53,8 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
+          provide,
+          setupFiles: ["./test/e2e/setup.ts"],
           include: ["test/e2e/**/*.test.ts"],
           fileParallelism: false,
           testTimeout: 60_000,

@@ -6,7 +6,9 @@ import { refuseForbidden } from "./driven-simulator.ts";
 import { emptyDatabase, TABLES } from "./empty-database.ts";
 import { refuseMiscounts } from "./outside.ts";
 import { refuseScans } from "./plans.ts";
+import { configureProperties } from "./properties.ts";
 
+configureProperties();
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 
 beforeEach(emptyDatabase);
