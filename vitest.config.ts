@@ -19,6 +19,9 @@ if (!/^(-?\d+)?$/.test(seed) || (path !== "" && seed === ""))
 const property: PropertyOrder = { ...(seed !== "" && { seed: Number(seed) }), ...(path !== "" && { path }) };
 const provide = { property };
 
+/** As many files at once, of either project: what they wait for is the processor. */
+const WORKERS = 2;
+
 export default defineConfig({
   test: {
     projects: [
@@ -45,9 +48,9 @@ export default defineConfig({
           setupFiles: ["./test/setup.ts"],
           // A slow machine is no failure.
           testTimeout: 120_000,
-          // One workerd for all files: setup.ts empties the database before each test instead.
+          // One workerd for many files, and one beside it: setup.ts empties the database before each test instead.
           isolate: false,
-          fileParallelism: false,
+          maxWorkers: WORKERS,
         },
       },
       {
@@ -56,7 +59,7 @@ export default defineConfig({
           provide,
           setupFiles: ["./test/e2e/setup.ts"],
           include: ["test/e2e/**/*.test.ts"],
-          fileParallelism: false,
+          maxWorkers: WORKERS,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
