@@ -2,6 +2,7 @@
 import { ANSWERING } from "./answering.ts";
 import { ASKING } from "./asking.ts";
 import { CALLING } from "./calling.ts";
+import { COUNTING } from "./counting.ts";
 import { HOOKS } from "./hooks.ts";
 import { JUDGING } from "./judging.ts";
 import { LEDGER } from "./ledger.ts";
@@ -17,6 +18,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ANSWERING,
   ...ASKING,
   ...CALLING,
+  ...COUNTING,
   ...HOOKS,
   ...JUDGING,
   ...LEDGER,

@@ -26,7 +26,9 @@ const route = createRoute({
 /** `GET /healthz`: 200 while the reaper is seen to be alive, else 503 with the reasons. Needs no token and names nobody. */
 export function healthRoute(app: Api, host: Host): void {
   app.openapi(route, async (c) => {
-    const { reasons, lastGoodSweepAt } = await examine(host, c.env);
+    const opened = host.openHealth(c.env);
+    c.set("meter", opened.meter);
+    const { reasons, lastGoodSweepAt } = await examine(opened, host.now());
     const isGreen = reasons.length === 0;
     return c.json(
       {
@@ -40,12 +42,11 @@ export function healthRoute(app: Api, host: Host): void {
   });
 }
 
-async function examine(host: Host, env: Env) {
-  const { reads, settings } = host.openHealth(env);
+async function examine({ reads, settings }: ReturnType<Host["openHealth"]>, now: number) {
   const reasons: string[] = [];
   let lastGoodSweepAt: number | null = null;
   try {
-    const health = await healthOf(reads, host.now());
+    const health = await healthOf(reads, now);
     reasons.push(...health.reasons);
     lastGoodSweepAt = health.lastGoodSweepAt;
     const { installations, plan } = settings();

@@ -10,6 +10,7 @@ import {
   OURS,
   SECOND,
   type Mayfly,
+  refusing,
   servers,
   minutes,
 } from "../mayfly.ts";
@@ -327,10 +328,7 @@ describe("when D1 refuses", () => {
       created: at(NOW - 25 * HOUR),
       protection: { delete: true, rebuild: true },
     });
-    const refuse = () => {
-      throw new Error("D1_ERROR: daily limit");
-    };
-    mayfly.configure({ DB: { prepare: refuse, batch: refuse } });
+    mayfly.configure({ DB: refusing(mayfly.bindings.DB, /./, "daily limit") });
     mayfly.advance(HOUR + 9 * MINUTE);
     const report = await mayfly.tick();
     expect(
