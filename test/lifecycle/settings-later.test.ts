@@ -109,6 +109,9 @@ describe("where INSTALLATION is changed", () => {
     expect(installations()).toEqual([env.INSTALLATION, NEW]);
     await hours(mayfly, 3);
     expect([installations(), held(mayfly)]).toEqual([[NEW], [1, 0, 0, 0]]);
+    // It need not be named any more.
+    mayfly.configure({ PREVIOUS_INSTALLATIONS: "" });
+    expect((await put(mayfly, "later")).status).toBe(201);
   });
 
   it("back and forth between two that name each other, nothing is lost", async () => {
