@@ -13,6 +13,7 @@ import type { LogEvent } from "../src/log.ts";
 import { openStore } from "../src/store/store.ts";
 import { hostOf, openInvocation, openSweep, runSweep } from "../src/invocation.ts";
 import type { Runtime } from "../src/runtime.ts";
+import { judgeAnswer } from "./answers.ts";
 import { UNBRAKED } from "./brakes.ts";
 import { guardProfiles, guardRequest, guardSettings, hear, hearAnswer } from "./canaries.ts";
 import { createDrivenSimulator } from "./driven-simulator.ts";
@@ -101,6 +102,7 @@ export function createMayfly(
     });
     const text = await response.text();
     hearAnswer(`${method} ${path}`, response.headers, text);
+    judgeAnswer(method, path, { status: response.status, headers: response.headers, text });
     const isJson = response.headers.get("Content-Type")?.includes("json") ?? false;
     const parsed: unknown = isJson ? JSON.parse(text) : null;
     return { status: response.status, headers: response.headers, text, body: parsed };

@@ -100,16 +100,6 @@ export const ANSWERING: readonly Mutant[] = [
     test: "the sweep waits for the create to be over",
   },
   {
-    name: "hung up on",
-    broken: "a destroy ends half-way where its caller does not wait for the answer",
-    kind: "await",
-    promise: "I1",
-    file: "src/http/machines/destroy.ts",
-    find: "const work = releaseMachine(scope, principal, found, hasFailed);\n    keepAlive(c, work);",
-    replace: "const work = releaseMachine(scope, principal, found, hasFailed);",
-    caughtBy: ["test/http/hung-up.test.ts"],
-  },
-  {
     name: "the first page again",
     broken: "every page of firewalls, networks and keys is the first",
     kind: "page",

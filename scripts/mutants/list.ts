@@ -11,6 +11,7 @@ import { LIMITS } from "./limits.ts";
 import { MONEY } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
 import { READING } from "./reading.ts";
+import { SIBLINGS } from "./siblings.ts";
 import { SPENDING } from "./spending.ts";
 import { SWEEPING } from "./sweeping.ts";
 
@@ -26,6 +27,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...LIMITS,
   ...MONEY,
   ...READING,
+  ...SIBLINGS,
   ...SPENDING,
   ...SWEEPING,
 ];

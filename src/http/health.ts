@@ -2,7 +2,7 @@ import * as z from "zod";
 import { Misconfigured } from "../machine/misconfigured.ts";
 import { fullnessOf, healthOf } from "../reaper/health.ts";
 import { StoreError } from "../store/db.ts";
-import { json } from "./edge/openapi.ts";
+import { json, problems } from "./edge/openapi.ts";
 import { INSTALLATION_CHANGED } from "./edge/problem.ts";
 import type { Host } from "./edge/app-env.ts";
 import { type Api, createRoute } from "./edge/route.ts";
@@ -20,7 +20,7 @@ const route = createRoute({
   path: "/healthz",
   summary: "Whether the reaper is seen to be alive (no token)",
   security: [],
-  responses: { 200: json(healthJson, "It is"), 503: json(healthJson, "It is not, and why") },
+  responses: { 200: json(healthJson, "It is"), 503: json(healthJson, "It is not, and why"), ...problems },
 });
 
 /** `GET /healthz`: 200 while the reaper is seen to be alive, else 503 with the reasons. Needs no token and names nobody. */

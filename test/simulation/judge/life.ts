@@ -71,7 +71,8 @@ export const mostOf = ({ ends, byHand, max }: Life): number =>
 /** Whether an answer, or a label whose seconds are whole, may tell this end. */
 export const mayEndAt = (life: Life, at: number, { orEver, grain }: { orEver: boolean; grain: number }): boolean =>
   life.ends.some(({ span }) => holds(span(), at, grain)) ||
-  at === life.byHand?.at ||
+  // A row knows the latest end to the millisecond.
+  (life.byHand !== null && holds(within(life.byHand.at, GRAIN_MS).span(), at)) ||
   (orEver && life.past.some((span) => holds(span, at, grain)));
 
 /** One more end that it may have. */
