@@ -16,6 +16,8 @@ import { openPeople } from "./world/people.ts";
 import { openProvider } from "./world/provider.ts";
 import { endQuietly } from "./judge/quiet.ts";
 import type { Kind } from "./kinds/kind.ts";
+import { counted, countEndings } from "./met.ts";
+import { meet } from "./tally.ts";
 import { bindingsOf, MINUTE, MONTH_END, SIBLING } from "./world/settings.ts";
 import { openRetelling } from "./judge/retold.ts";
 import { inTurn, turnsIn } from "./world/turns.ts";
@@ -53,7 +55,7 @@ export async function play(
     clock,
     provider,
     database,
-    mayfly: open(ours),
+    mayfly: counted(open(ours), books.met),
     callers: openCallers(),
     installation: ours,
     money,
@@ -203,6 +205,7 @@ export async function play(
     if (first !== undefined) throw new Broken(first);
   };
   for (const step of steps) {
+    meet(books.met, `step ${step.do}`);
     await take(step);
     books.isD1Refusing = false;
     check();
@@ -210,6 +213,7 @@ export async function play(
   await provider.heal();
   money?.checkBill();
   await endQuietly({ scene, clock, people, tick: () => tick(null), ourServers, check });
+  await countEndings(database, books.met);
 }
 
 function qualityOf({ wide, hit }: Books, mishap: Mishap | null): Quality {

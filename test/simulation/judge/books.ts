@@ -1,5 +1,6 @@
 /** What a history has to be judged by: what owners were told and asked for, what went wrong when, and what is broken. */
 import type { LogEvent } from "../../../src/log.ts";
+import type { Met } from "../tally.ts";
 
 export interface Books {
   /** The end that the owner was told, by uid; unix milliseconds. */
@@ -28,6 +29,8 @@ export interface Books {
   readonly born: Map<number, number>;
   died: number;
   answers: number;
+  /** What else has happened, as a run's tally counts it. */
+  readonly met: Met;
   /** How often the judge of money was asked, and what it tolerated. */
   readonly money: Map<string, number>;
   /** How often each caller got what it asked for. */
@@ -55,6 +58,7 @@ export const openBooks = (): Books => ({
   born: new Map(),
   died: 0,
   answers: 0,
+  met: new Map(),
   money: new Map(),
   served: new Map(),
   areEventsSent: false,
