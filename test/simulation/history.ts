@@ -4,6 +4,7 @@ import * as z from "zod";
 import { OWNERS, type Owner } from "./world/callers.ts";
 import type { EventAct } from "./events.ts";
 import { MISHAPS, type Mishap } from "./world/invocation.ts";
+import type { Garbling } from "./world/lies.ts";
 
 export const NAMES = ["a", "b"] as const;
 /** As they are asked for, and in milliseconds. */
@@ -26,7 +27,7 @@ export type Act =
 /** What the provider does to some of the next calls of one kind. */
 export interface ProviderFault {
   readonly do: "fault";
-  readonly on: "create" | "list" | "look" | "relabel" | "destroy" | "make" | "unmake";
+  readonly on: "create" | "list" | "look" | "relabel" | "destroy" | "make" | "unmake" | "read" | "catalogue";
   readonly effect: (typeof EFFECTS)[number];
   readonly skip: number;
   readonly times: number;
@@ -55,9 +56,13 @@ export const EFFECTS = [
   "disordered",
   "lands_3m",
   "lands_1h",
+  "list_short",
+  "list_bare",
+  "stale",
+  "not_done",
 ] as const;
 /** What else may happen, as it is counted. */
-export const ODDITIES = ["scarce", "vanished", "odd_tick", "prices", "catalogue"] as const;
+export const ODDITIES = ["scarce", "vanished", "garbled", "odd_tick", "prices", "catalogue"] as const;
 
 export type Step =
   | (Exclude<Act, { do: "tick" }> & { readonly mishap: Mishap | null })
@@ -84,6 +89,8 @@ export type Step =
   | { readonly do: "scarce"; readonly minutes: number }
   /** So long the provider does not show the machine of that number. */
   | { readonly do: "vanish"; readonly which: number; readonly minutes: number }
+  /** So long nobody can read the labels of the machine of that number. */
+  | { readonly do: "garble"; readonly which: number; readonly minutes: number; readonly how: Garbling }
   | { readonly do: "lose_d1" | "copy_d1" | "restore_d1" }
   /** The provider's clock, against ours. */
   | { readonly do: "skew"; readonly seconds: number }
@@ -173,6 +180,19 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   {
     arbitrary: fault(["create", "list", "look", "relabel", "destroy", "make", "unmake"], FAULTS),
     weight: 14,
+  },
+  { arbitrary: fault(["make", "unmake", "read", "catalogue"], FAULTS), weight: 5 },
+  { arbitrary: fault(["list"], ["list_short", "list_bare"]), weight: 2 },
+  { arbitrary: fault(["look"], ["stale"]), weight: 5 },
+  { arbitrary: fault(["create", "relabel", "destroy", "make", "unmake"], ["not_done"]), weight: 2 },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("garble" as const),
+      which: fc.nat({ max: 3 }),
+      minutes: oneOf([1, 20, 60] as const),
+      how: oneOf(["none", "numbers", "words"] as const),
+    }),
+    weight: 2,
   },
   { arbitrary: fault(["destroy"], ["delete_error"]), weight: 2 },
   { arbitrary: fault(["list"], ["page_twice", "entry_twice", "page_empty", "disordered"]), weight: 2 },

@@ -82,6 +82,10 @@ export async function play(
     },
   });
   const ourServers = () => provider.simulator.state().servers.filter((server) => isOf(server, ours));
+  const serverAt = (which: number) => {
+    const all = ourServers();
+    return all[which % Math.max(1, all.length)];
+  };
   const { forget, noteEdit } = openRetelling(books, clock, database, ourServers);
 
   /** A tick, whose time may be off ours: it is that by which it judges, and is judged. */
@@ -148,9 +152,13 @@ export async function play(
       case "scarce":
         return provider.oddities.beScarce(step.minutes);
       case "vanish": {
-        const all = ourServers();
-        const one = all[step.which % Math.max(1, all.length)];
+        const one = serverAt(step.which);
         if (one !== undefined && !isProtected(one)) provider.oddities.hide(one.id, step.minutes);
+        return;
+      }
+      case "garble": {
+        const one = serverAt(step.which);
+        if (one !== undefined) provider.lies.garble(one.id, step.minutes, step.how);
         return;
       }
       case "lose_d1":
