@@ -3,13 +3,14 @@ import fc from "fast-check";
 import * as z from "zod";
 import { OWNERS, type Owner } from "./world/callers.ts";
 import type { EventAct } from "./events.ts";
+import type { Many } from "./kinds/many.ts";
 import { MISHAPS, type Mishap } from "./world/invocation.ts";
 import type { Garbling } from "./world/lies.ts";
 
 export const NAMES = ["a", "b"] as const;
 /** As they are asked for, and in milliseconds. */
 export const LIVES = { "60s": 60_000, "5m": 300_000, "20m": 1_200_000, "1h": 3_600_000, "3h": 10_800_000 } as const;
-const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;
+export const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;
 
 interface Whose {
   readonly owner: Owner;
@@ -33,7 +34,7 @@ export interface ProviderFault {
   readonly times: number;
 }
 /** Those of any call. */
-const FAULTS = [
+export const FAULTS = [
   "cut_before",
   "cut_after",
   "conflict",
@@ -80,6 +81,7 @@ export type Step =
     }
   /** So many creates by one owner, for as long each: they end together. */
   | { readonly do: "crowd"; readonly owner: Owner; readonly ttl: (typeof TTLS)[number]; readonly count: number }
+  | Many
   /** Time without ticks. */
   | { readonly do: "pass"; readonly minutes: number }
   /** Ticks in one minute, so many minutes later or earlier than it is. */
@@ -108,7 +110,7 @@ export type Step =
   | { readonly do: "protect" | "unprotect"; readonly which: number }
   | { readonly do: "sibling"; readonly act: Act };
 
-const oneOf = <T>(list: readonly T[]) => fc.constantFrom(...list);
+export const oneOf = <T>(list: readonly T[]) => fc.constantFrom(...list);
 const whose = { owner: oneOf(OWNERS), name: oneOf(NAMES) };
 const create = { do: fc.constant("create" as const), ...whose, ttl: oneOf(TTLS), spec: oneOf([0, 1, 2] as const) };
 /** Mostly later than what was asked for first. */
@@ -116,7 +118,7 @@ const renew = { do: fc.constant("renew" as const), ...whose, ttl: oneOf([...TTLS
 const destroy = { do: fc.constant("destroy" as const), ...whose, failed: fc.boolean() };
 const list = { do: fc.constant("list" as const) };
 const tick = { do: fc.constant("tick" as const) };
-const order = fc.nat({ max: 2 ** 24 });
+export const order = fc.nat({ max: 2 ** 24 });
 export const mishap = fc.option(
   fc.record({
     what: oneOf(MISHAPS),
@@ -131,18 +133,19 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   { arbitrary: fc.record(destroy), weight: 2 },
   { arbitrary: fc.record(tick), weight: 3 },
 );
-const fault = <On extends ProviderFault["on"], Effect extends ProviderFault["effect"]>(
+export const fault = <On extends ProviderFault["on"], Effect extends ProviderFault["effect"]>(
   on: readonly On[],
   effect: readonly Effect[],
+  times: readonly number[] = [1, 1, 2, 5],
 ) =>
   fc.record({
     do: fc.constant("fault" as const),
     on: oneOf(on),
     effect: oneOf(effect),
     skip: oneOf([0, 0, 1, 2] as const),
-    times: oneOf([1, 1, 2, 5] as const),
+    times: oneOf(times),
   });
-const only = <T extends string>(...what: T[]) => fc.record({ do: oneOf(what) });
+export const only = <T extends string>(...what: T[]) => fc.record({ do: oneOf(what) });
 
 export const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: fc.record({ ...create, mishap }), weight: 16 },
@@ -239,6 +242,8 @@ export interface History {
   /** Of the month in which it begins; most of what is lent ends in the same hours. */
   readonly minutesLeft: number;
   readonly steps: readonly Step[];
+  /** What a sweep may spend, where a kind has both. */
+  readonly plan?: "free" | "paid";
 }
 
 export const history: fc.Arbitrary<History> = fc.record({

@@ -16,10 +16,12 @@ import { openPeople } from "./world/people.ts";
 import { openProvider } from "./world/provider.ts";
 import { endQuietly } from "./judge/quiet.ts";
 import type { Kind } from "./kinds/kind.ts";
+import { performMany } from "./kinds/many.ts";
 import { counted, countEndings } from "./met.ts";
 import { meet } from "./tally.ts";
 import { bindingsOf, MINUTE, MONTH_END, SIBLING } from "./world/settings.ts";
 import { openRetelling } from "./judge/retold.ts";
+import type { Transaction } from "./world/sim-db.ts";
 import { inTurn, turnsIn } from "./world/turns.ts";
 import { isOf, isProtected } from "./world/truth.ts";
 
@@ -30,10 +32,13 @@ export class Broken extends Error {
 
 export async function play(
   database: Database,
-  kind: Kind,
-  { minutesLeft, steps }: History,
+  given: Kind,
+  history: History,
   books: Books,
+  transaction: Transaction = (act) => act(),
 ): Promise<void> {
+  const { minutesLeft, steps } = history;
+  const kind = { ...given, ...given.under?.(history) };
   vi.clearAllTimers();
   const ours = env.INSTALLATION;
   const begin = MONTH_END - minutesLeft * MINUTE;
@@ -68,7 +73,7 @@ export async function play(
     money: null,
   };
   const people = openPeople(provider, ours);
-  const afterTick = createOverstay(books);
+  const afterTick = createOverstay(books, kind.rules.capacity);
   let copy: Copy | null = null;
   let siblings = newDatabase(begin);
   await become(database, newDatabase(begin));
@@ -121,7 +126,7 @@ export async function play(
       case "minutes":
         for (let minute = 0; minute < step.count; minute++) {
           clock.now += MINUTE;
-          await tick(null, 0, step.order);
+          await transaction(() => tick(null, 0, step.order));
         }
         return;
       case "together": {
@@ -137,6 +142,8 @@ export async function play(
           await perform(scene, { do: "create", owner, name: `c${number}`, ttl, spec: 0 }, circumstances(null));
         return;
       }
+      case "many":
+        return performMany(scene, step, circumstances(null), transaction);
       case "pass":
         clock.now += step.minutes * MINUTE;
         return;
@@ -214,15 +221,18 @@ export async function play(
   };
   for (const step of steps) {
     meet(books.met, `step ${step.do}`);
-    await take(step);
+    await (isLong(step) ? take(step) : transaction(() => take(step)));
     books.isD1Refusing = false;
     check();
   }
   await provider.heal();
   money?.checkBill();
-  await endQuietly({ scene, clock, people, tick: () => tick(null), ourServers, check });
+  await endQuietly({ scene, clock, people, tick: () => transaction(() => tick(null)), ourServers, check });
   await countEndings(database, books.met);
 }
+
+/** Each of its parts has a transaction of its own. */
+const isLong = (step: Step): boolean => step.do === "minutes" || step.do === "many";
 
 function qualityOf({ wide, hit }: Books, mishap: Mishap | null): Quality {
   if (wide.size === 0) return "good";

@@ -48,7 +48,7 @@ export type Provider = ReturnType<typeof openProvider>;
 export function openProvider(clock: Clock, books: Books) {
   const simulator = createDrivenSimulator({ now: () => clock.now + clock.skew });
   const lies = openLies(simulator, clock, books);
-  const oddities = openOddities({ ...simulator, fetch: lies.fetch }, clock, books);
+  const oddities = openOddities({ ...simulator, fetch: (request) => lies.fetch(request) }, clock, books);
   const installed: { on: ProviderFault["on"]; name: string; fault: Fault; hits: number }[] = [];
 
   /** Counts what has struck by now; `id` is the one machine that the call was about. */
