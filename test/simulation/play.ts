@@ -17,7 +17,9 @@ import { openProvider } from "./world/provider.ts";
 import { endQuietly } from "./judge/quiet.ts";
 import type { Kind } from "./kinds/kind.ts";
 import { performMany } from "./kinds/many.ts";
+import { performSpan } from "./kinds/span.ts";
 import { counted, countEndings } from "./met.ts";
+import { checkSums } from "./money/sums-told.ts";
 import { meet } from "./tally.ts";
 import { bindingsOf, MINUTE, MONTH_END, SIBLING } from "./world/settings.ts";
 import { openRetelling } from "./judge/retold.ts";
@@ -103,7 +105,8 @@ export async function play(
     const report = await sweepOnce(scene, { ...circumstances(mishap), turn: turnsIn(order) }, off);
     const isOver = report !== null && report !== undefined && books.struckAt <= clock.now + clock.ahead;
     clock.ahead = 0;
-    const quality = isOver ? qualityOf(books, mishap) : "bad";
+    // What comes so far ahead of its time does nothing.
+    const quality = isOver && off <= MOST_AHEAD ? qualityOf(books, mishap) : "bad";
     // One bad item stops nothing (I8): of all others the same is promised.
     const spared = ourServers().filter(({ id }) => !books.hit.has(id));
     afterTick(spared, rowsBefore, await liveRows(database), now, quality);
@@ -144,6 +147,8 @@ export async function play(
       }
       case "many":
         return performMany(scene, step, circumstances(null), transaction);
+      case "span":
+        return performSpan({ scene, ourServers, tick: (order) => transaction(() => tick(null, 0, order)) }, step);
       case "pass":
         clock.now += step.minutes * MINUTE;
         return;
@@ -228,11 +233,15 @@ export async function play(
   await provider.heal();
   money?.checkBill();
   await endQuietly({ scene, clock, people, tick: () => transaction(() => tick(null)), ourServers, check });
+  if (kind.isCostSummed) await checkSums(scene);
   await countEndings(database, books.met);
 }
 
+/** As far ahead of the clock a tick's time is believed. */
+const MOST_AHEAD = 5 * MINUTE;
+
 /** Each of its parts has a transaction of its own. */
-const isLong = (step: Step): boolean => step.do === "minutes" || step.do === "many";
+const isLong = (step: Step): boolean => step.do === "minutes" || step.do === "many" || step.do === "span";
 
 function qualityOf({ wide, hit }: Books, mishap: Mishap | null): Quality {
   if (wide.size === 0) return "good";
