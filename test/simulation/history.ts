@@ -1,13 +1,28 @@
 /** What can happen in a history, as plain records: they shrink best, print as they are, and replay by seed and path alone. */
 import fc from "fast-check";
+import * as z from "zod";
 import { OWNERS, type Owner } from "./world/callers.ts";
 import type { EventAct } from "./events.ts";
+import type { Many } from "./kinds/many.ts";
+import type { Span } from "./kinds/span.ts";
 import { MISHAPS, type Mishap } from "./world/invocation.ts";
+import type { Garbling } from "./world/lies.ts";
 
 export const NAMES = ["a", "b"] as const;
 /** As they are asked for, and in milliseconds. */
-export const LIVES = { "60s": 60_000, "5m": 300_000, "20m": 1_200_000, "1h": 3_600_000, "3h": 10_800_000 } as const;
-const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;
+export const LIVES = {
+  "60s": 60_000,
+  "5m": 300_000,
+  "20m": 1_200_000,
+  "1h": 3_600_000,
+  "3h": 10_800_000,
+  "12h": 43_200_000,
+  "3d": 259_200_000,
+  "9d": 777_600_000,
+} as const;
+export type Ttl = keyof typeof LIVES;
+/** Of the short ones. */
+export const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;
 
 interface Whose {
   readonly owner: Owner;
@@ -15,8 +30,8 @@ interface Whose {
 }
 /** What is asked of one mayfly. */
 export type Act =
-  | ({ readonly do: "create"; readonly ttl: (typeof TTLS)[number]; readonly spec: 0 | 1 | 2 } & Whose)
-  | ({ readonly do: "renew"; readonly ttl: (typeof TTLS)[number] } & Whose)
+  | ({ readonly do: "create"; readonly ttl: Ttl; readonly spec: 0 | 1 | 2 } & Whose)
+  | ({ readonly do: "renew"; readonly ttl: Ttl } & Whose)
   | ({ readonly do: "destroy"; readonly failed: boolean } & Whose)
   | { readonly do: "list" }
   | { readonly do: "tick" }
@@ -25,13 +40,13 @@ export type Act =
 /** What the provider does to some of the next calls of one kind. */
 export interface ProviderFault {
   readonly do: "fault";
-  readonly on: "create" | "list" | "look" | "relabel" | "destroy" | "make" | "unmake";
+  readonly on: "create" | "list" | "look" | "relabel" | "destroy" | "make" | "unmake" | "read" | "catalogue";
   readonly effect: (typeof EFFECTS)[number];
   readonly skip: number;
   readonly times: number;
 }
 /** Those of any call. */
-const FAULTS = [
+export const FAULTS = [
   "cut_before",
   "cut_after",
   "conflict",
@@ -54,9 +69,13 @@ export const EFFECTS = [
   "disordered",
   "lands_3m",
   "lands_1h",
+  "list_short",
+  "list_bare",
+  "stale",
+  "not_done",
 ] as const;
 /** What else may happen, as it is counted. */
-export const ODDITIES = ["scarce", "vanished", "odd_tick", "prices", "catalogue"] as const;
+export const ODDITIES = ["scarce", "vanished", "garbled", "odd_tick", "prices", "catalogue"] as const;
 
 export type Step =
   | (Exclude<Act, { do: "tick" }> & { readonly mishap: Mishap | null })
@@ -74,6 +93,8 @@ export type Step =
     }
   /** So many creates by one owner, for as long each: they end together. */
   | { readonly do: "crowd"; readonly owner: Owner; readonly ttl: (typeof TTLS)[number]; readonly count: number }
+  | Many
+  | Span
   /** Time without ticks. */
   | { readonly do: "pass"; readonly minutes: number }
   /** Ticks in one minute, so many minutes later or earlier than it is. */
@@ -83,6 +104,8 @@ export type Step =
   | { readonly do: "scarce"; readonly minutes: number }
   /** So long the provider does not show the machine of that number. */
   | { readonly do: "vanish"; readonly which: number; readonly minutes: number }
+  /** So long nobody can read the labels of the machine of that number. */
+  | { readonly do: "garble"; readonly which: number; readonly minutes: number; readonly how: Garbling }
   | { readonly do: "lose_d1" | "copy_d1" | "restore_d1" }
   /** The provider's clock, against ours. */
   | { readonly do: "skew"; readonly seconds: number }
@@ -100,15 +123,15 @@ export type Step =
   | { readonly do: "protect" | "unprotect"; readonly which: number }
   | { readonly do: "sibling"; readonly act: Act };
 
-const oneOf = <T>(list: readonly T[]) => fc.constantFrom(...list);
-const whose = { owner: oneOf(OWNERS), name: oneOf(NAMES) };
+export const oneOf = <T>(list: readonly T[]) => fc.constantFrom(...list);
+export const whose = { owner: oneOf(OWNERS), name: oneOf(NAMES) };
 const create = { do: fc.constant("create" as const), ...whose, ttl: oneOf(TTLS), spec: oneOf([0, 1, 2] as const) };
 /** Mostly later than what was asked for first. */
 const renew = { do: fc.constant("renew" as const), ...whose, ttl: oneOf([...TTLS, "1h", "3h", "3h"] as const) };
 const destroy = { do: fc.constant("destroy" as const), ...whose, failed: fc.boolean() };
 const list = { do: fc.constant("list" as const) };
 const tick = { do: fc.constant("tick" as const) };
-const order = fc.nat({ max: 2 ** 24 });
+export const order = fc.nat({ max: 2 ** 24 });
 export const mishap = fc.option(
   fc.record({
     what: oneOf(MISHAPS),
@@ -123,18 +146,19 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   { arbitrary: fc.record(destroy), weight: 2 },
   { arbitrary: fc.record(tick), weight: 3 },
 );
-const fault = <On extends ProviderFault["on"], Effect extends ProviderFault["effect"]>(
+export const fault = <On extends ProviderFault["on"], Effect extends ProviderFault["effect"]>(
   on: readonly On[],
   effect: readonly Effect[],
+  times: readonly number[] = [1, 1, 2, 5],
 ) =>
   fc.record({
     do: fc.constant("fault" as const),
     on: oneOf(on),
     effect: oneOf(effect),
     skip: oneOf([0, 0, 1, 2] as const),
-    times: oneOf([1, 1, 2, 5] as const),
+    times: oneOf(times),
   });
-const only = <T extends string>(...what: T[]) => fc.record({ do: oneOf(what) });
+export const only = <T extends string>(...what: T[]) => fc.record({ do: oneOf(what) });
 
 export const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: fc.record({ ...create, mishap }), weight: 16 },
@@ -172,6 +196,19 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   {
     arbitrary: fault(["create", "list", "look", "relabel", "destroy", "make", "unmake"], FAULTS),
     weight: 14,
+  },
+  { arbitrary: fault(["make", "unmake", "read", "catalogue"], FAULTS), weight: 5 },
+  { arbitrary: fault(["list"], ["list_short", "list_bare"]), weight: 2 },
+  { arbitrary: fault(["look"], ["stale"]), weight: 5 },
+  { arbitrary: fault(["create", "relabel", "destroy", "make", "unmake"], ["not_done"]), weight: 2 },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("garble" as const),
+      which: fc.nat({ max: 3 }),
+      minutes: oneOf([1, 20, 60] as const),
+      how: oneOf(["none", "numbers", "words"] as const),
+    }),
+    weight: 2,
   },
   { arbitrary: fault(["destroy"], ["delete_error"]), weight: 2 },
   { arbitrary: fault(["list"], ["page_twice", "entry_twice", "page_empty", "disordered"]), weight: 2 },
@@ -218,12 +255,19 @@ export interface History {
   /** Of the month in which it begins; most of what is lent ends in the same hours. */
   readonly minutesLeft: number;
   readonly steps: readonly Step[];
+  /** What a sweep may spend, where a kind has both. */
+  readonly plan?: "free" | "paid";
 }
 
 export const history: fc.Arbitrary<History> = fc.record({
   minutesLeft: oneOf([720, 240, 130, 100, 40, 5]),
   steps: fc.array(step, { minLength: 1, maxLength: 40, size: "max" }),
 });
+
+/** A history as `JSON.stringify` has written it; nothing is checked but that it is one. */
+export const parseHistory = (text: string): History =>
+  z.custom<History>((value) => written.safeParse(value).success, "no history").parse(JSON.parse(text));
+const written = z.looseObject({ minutesLeft: z.number(), steps: z.array(z.looseObject({ do: z.string() })) });
 
 /** One step in one line. */
 export const tell = (one: Step): string => JSON.stringify(one).replaceAll('"', "");

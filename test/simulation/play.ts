@@ -23,7 +23,13 @@ import { openPeople } from "./world/people.ts";
 import { openProvider } from "./world/provider.ts";
 import { endQuietly } from "./judge/quiet.ts";
 import type { Kind } from "./kinds/kind.ts";
+import { performMany } from "./kinds/many.ts";
+import { performSpan } from "./kinds/span.ts";
+import { counted, countEndings } from "./met.ts";
+import { checkSums } from "./money/sums-told.ts";
+import { meet } from "./tally.ts";
 import { bindingsOf, MINUTE, MONTH_END, SIBLING } from "./world/settings.ts";
+import type { Transaction } from "./world/sim-db.ts";
 import { inTurn, turnsIn } from "./world/turns.ts";
 import { isOf, isProtected } from "./world/truth.ts";
 
@@ -34,10 +40,13 @@ export class Broken extends Error {
 
 export async function play(
   database: Database,
-  kind: Kind,
-  { minutesLeft, steps }: History,
+  given: Kind,
+  history: History,
   books: Books,
+  transaction: Transaction = (act) => act(),
 ): Promise<void> {
+  const { minutesLeft, steps } = history;
+  const kind = { ...given, ...given.under?.(history) };
   vi.clearAllTimers();
   const ours = env.INSTALLATION;
   const begin = MONTH_END - minutesLeft * MINUTE;
@@ -56,7 +65,8 @@ export async function play(
   const open = (installation: string, its: Judge, callers: Callers) => {
     const secrets = openSecrets(books, () => callers.secrets);
     const bindings = bindingsOf(installation, kind);
-    const mayfly = openInstallation({ installation, bindings, clock, provider, database, books, secrets }, uids);
+    const real = openInstallation({ installation, bindings, clock, provider, database, books, secrets }, uids);
+    const mayfly = installation === ours ? counted(real, books.met) : real;
     return { books, kind, clock, provider, database, mayfly, callers, installation, judge: its, secrets };
   };
   const scene: Scene = { ...open(ours, judge, openCallers()), money };
@@ -89,6 +99,10 @@ export async function play(
     },
   });
   const ourServers = () => provider.simulator.state().servers.filter((server) => isOf(server, ours));
+  const serverAt = (which: number) => {
+    const all = ourServers();
+    return all[which % Math.max(1, all.length)];
+  };
 
   function changeDatabase(isRestored: boolean): void {
     judge.databaseChanged();
@@ -106,7 +120,8 @@ export async function play(
     const report = await sweepOnce(scene, { ...circumstances(mishap), turn: turnsIn(order) }, off);
     const isOver = report !== null && report !== undefined && books.struckAt <= clock.now + clock.ahead;
     clock.ahead = 0;
-    const quality = isOver ? qualityOf(books, mishap) : "bad";
+    // What comes so far ahead of its time does nothing.
+    const quality = isOver && off <= MOST_AHEAD ? qualityOf(books, mishap) : "bad";
     afterTick(ourServers(), now, quality);
     afterPasses(ourServers(), await liveRows(database), now, quality);
     health.tick(now, quality);
@@ -130,7 +145,7 @@ export async function play(
       case "minutes":
         for (let minute = 0; minute < step.count; minute++) {
           clock.now += MINUTE;
-          await tick(null, 0, step.order);
+          await transaction(() => tick(null, 0, step.order));
         }
         return;
       case "together": {
@@ -146,6 +161,10 @@ export async function play(
           await perform(scene, { do: "create", owner, name: `c${number}`, ttl, spec: 0 }, circumstances(null));
         return;
       }
+      case "many":
+        return performMany(scene, step, circumstances(null), transaction);
+      case "span":
+        return performSpan({ scene, ourServers, tick: (order) => transaction(() => tick(null, 0, order)) }, step);
       case "pass":
         clock.now += step.minutes * MINUTE;
         return;
@@ -161,9 +180,13 @@ export async function play(
       case "scarce":
         return provider.oddities.beScarce(step.minutes);
       case "vanish": {
-        const all = ourServers();
-        const one = all[step.which % Math.max(1, all.length)];
+        const one = serverAt(step.which);
         if (one !== undefined && !isProtected(one)) provider.oddities.hide(one.id, step.minutes);
+        return;
+      }
+      case "garble": {
+        const one = serverAt(step.which);
+        if (one !== undefined) provider.lies.garble(one.id, step.minutes, step.how);
         return;
       }
       case "lose_d1":
@@ -216,14 +239,23 @@ export async function play(
     if (first !== undefined) throw new Broken(first);
   };
   for (const step of steps) {
-    await take(step);
+    meet(books.met, `step ${step.do}`);
+    await (isLong(step) ? take(step) : transaction(() => take(step)));
     books.isD1Refusing = false;
     check();
   }
   await provider.heal();
   money?.checkBill();
-  await endQuietly({ scene, clock, people, tick: () => tick(null), ourServers, check });
+  await endQuietly({ scene, clock, people, tick: () => transaction(() => tick(null)), ourServers, check });
+  if (kind.isCostSummed) await checkSums(scene);
+  await countEndings(database, books.met);
 }
+
+/** As far ahead of the clock a tick's time is believed. */
+const MOST_AHEAD = 5 * MINUTE;
+
+/** Each of its parts has a transaction of its own. */
+const isLong = (step: Step): boolean => step.do === "minutes" || step.do === "many" || step.do === "span";
 
 function qualityOf({ wide, hit }: Books, mishap: Mishap | null): Quality {
   if (wide.size === 0) return "good";

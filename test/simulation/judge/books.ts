@@ -1,5 +1,6 @@
 /** What a history has to be judged by: what went wrong when, how often, and what is broken. */
 import type { LogEvent } from "../../../src/log.ts";
+import type { Met } from "../tally.ts";
 
 export interface Books {
   /** What has machines looked after later, or health red, though nothing is wrong. */
@@ -8,10 +9,6 @@ export interface Books {
   readonly unfinished: Set<number>;
   /** When mayfly was last at work while the provider did not show a server, by its id. */
   readonly unseenAt: Map<number, number>;
-  /** How often a machine was late, by what excused that; "at once" where none was. */
-  readonly late: Map<string, number>;
-  /** How often health was asked for, by what it had to be. */
-  readonly health: Map<string, number>;
   /** How often each fault struck, by what it is. */
   readonly strikes: Map<string, number>;
   /** What of this tick concerned more than one machine, by what it is. */
@@ -32,6 +29,8 @@ export interface Books {
   readonly born: Map<number, number>;
   died: number;
   answers: number;
+  /** What else has happened, as a run's tally counts it. */
+  readonly met: Met;
   /** How often the judge of money was asked, and what it tolerated. */
   readonly money: Map<string, number>;
   /** How often each caller got what it asked for. */
@@ -47,8 +46,6 @@ export const openBooks = (): Books => ({
   excuses: new Set(),
   unfinished: new Set(),
   unseenAt: new Map(),
-  late: new Map(),
-  health: new Map(),
   strikes: new Map(),
   wide: new Set(),
   hit: new Set(),
@@ -61,6 +58,7 @@ export const openBooks = (): Books => ({
   born: new Map(),
   died: 0,
   answers: 0,
+  met: new Map(),
   money: new Map(),
   served: new Map(),
   areEventsSent: false,

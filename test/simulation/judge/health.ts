@@ -4,6 +4,7 @@ import type { Rules } from "../kinds/kind.ts";
 import type { Books } from "./books.ts";
 import { dueAt, type Quality } from "./late.ts";
 import type { Leases } from "./leases.ts";
+import { meet } from "../tally.ts";
 import type { Answer } from "../world/installation.ts";
 import { HOUR, MINUTE, RECOVERY } from "../world/settings.ts";
 import { isProtected } from "../world/truth.ts";
@@ -54,7 +55,7 @@ export function createHealth({ books, leases, rules, sweptAt, ask, servers }: As
       const isSilent = now - sweptAt() > SILENCE_MS;
       const must = isSilent || (isLong && held.some(isOverdue)) ? 503 : isLong && isWell ? 200 : null;
       const count = must === null ? "not held" : must === 200 ? "green" : "red";
-      books.health.set(count, (books.health.get(count) ?? 0) + 1);
+      meet(books.met, `health ${count}`);
       if (must !== null && answer.status !== must)
         books.broken.push(
           `I9: health is ${answer.status}, not ${must}, at ${new Date(now).toISOString()}: ${answer.text}`,

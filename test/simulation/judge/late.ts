@@ -4,6 +4,7 @@ import type { Rules } from "../kinds/kind.ts";
 import type { Books } from "./books.ts";
 import type { Leases } from "./leases.ts";
 import { GRAIN_MS, mostOf } from "./life.ts";
+import { meet } from "../tally.ts";
 import { HOUR, MINUTE } from "../world/settings.ts";
 import { createdAt, isProtected, labelEnd, uidOf } from "../world/truth.ts";
 
@@ -52,9 +53,12 @@ export function createLate({ books, leases, rules }: Judged) {
   const troubles = new Map<number, Trouble>();
   /** How often a fault had met it, when that was last looked at. */
   const met = new Map<number, number>();
+  /** The most ticks that each may live on, by the largest backlog since it was due. */
+  const mostTicks = new Map<number, number>();
+  let diedBefore = 0;
   const protectedAt = new Map<number, number>();
 
-  const count = (what: string): void => void books.late.set(what, (books.late.get(what) ?? 0) + 1);
+  const count = (what: string): void => void meet(books.met, `late ${what}`);
 
   /** Why a machine is still there, though it is past its end; null where nothing excuses it. */
   function excuseOf({ id }: ServerState, now: number): string | null {
@@ -73,7 +77,9 @@ export function createLate({ books, leases, rules }: Judged) {
       return { server, isDue: now >= due && !isProtected(server) };
     });
     const backlog = ends.filter(({ isDue }) => isDue).length;
-    const most = Math.ceil(backlog / rules.capacity) + 1;
+    // What died in the tick was of the backlog too.
+    const waited = backlog + books.died - diedBefore;
+    diedBefore = books.died;
     for (const { server, isDue } of ends) {
       const { id } = server;
       if (isProtected(server)) protectedAt.set(id, now);
@@ -106,6 +112,8 @@ export function createLate({ books, leases, rules }: Judged) {
       )
         books.broken.push(`I8: server ${id} outlived a tick in which others alone failed`);
       const past = (ticksPast.get(id) ?? 0) + 1;
+      const most = Math.max(past === 1 ? 0 : (mostTicks.get(id) ?? 0), Math.ceil(waited / rules.capacity) + 1);
+      mostTicks.set(id, most);
       ticksPast.set(id, past);
       books.longestOverstay = Math.max(books.longestOverstay, past);
       if (past >= most) books.broken.push(`I1: server ${id} lives after ${past} good ticks past its end`);

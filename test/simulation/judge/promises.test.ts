@@ -287,7 +287,10 @@ describe("what is left after a tick is counted", () => {
     const { books, leases, servers } = world;
     const afterTick = createLate({ books, leases, rules });
     for (let tick = 0; tick < ticks; tick++) afterTick(servers(), NOW + (minutes + tick) * MINUTE + 2000, quality);
-    return { broken: books.broken.map((what) => what.slice(0, 2)), late: Object.fromEntries(books.late) };
+    return {
+      broken: books.broken.map((what) => what.slice(0, 2)),
+      late: [...books.met].filter(([what]) => what.startsWith("late")),
+    };
   }
 
   it("I1: from the end that was asked for on, two good ticks are one too many", async () => {
@@ -309,7 +312,7 @@ describe("what is left after a tick is counted", () => {
       prepare: ({ books, servers }: ReturnType<typeof open>) =>
         void books.hits.set(which === id ? (servers()[0]?.id ?? 0) : Number(which), 1),
     });
-    expect(await after(10, hit(id))).toEqual({ broken: [], late: { "its own call failed": 2 } });
+    expect(await after(10, hit(id))).toEqual({ broken: [], late: [["late its own call failed", 2]] });
     expect((await after(10, hit(other))).broken).toEqual(["I1"]);
     expect((await after(10, { ...hit(id), ticks: 6 })).broken).toEqual(["I1"]);
   });

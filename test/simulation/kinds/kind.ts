@@ -1,6 +1,7 @@
 /** A kind of histories: what its world is like, what may happen there, and what a run of it must have met to have shown anything. */
 import type fc from "fast-check";
 import type { History } from "../history.ts";
+import type { KindName } from "./shares.ts";
 
 /** What mayfly is set to, as the judge knows it; milliseconds. */
 export interface Rules {
@@ -13,15 +14,19 @@ export interface Rules {
 }
 
 export interface Kind {
-  readonly name: string;
+  readonly name: KindName;
   readonly rules: Rules;
   /** What its bindings say otherwise than those of all. */
   readonly bindings: Readonly<Record<string, string>>;
+  /** What of it is otherwise in that history. */
+  readonly under?: (history: History) => Pick<Kind, "rules" | "bindings">;
   readonly history: fc.Arbitrary<History>;
   /** Whether what machines cost is judged: that judge knows the small world alone. */
   readonly isMoneyJudged: boolean;
-  /** How many of a run of two thousand are of this kind. */
-  readonly share: number;
-  /** What each run that is long enough must have met: acts, faults, reasons, report codes, as they are counted. */
+  /** Whether what a month is told to have cost is held against the bill at the end. */
+  readonly isCostSummed?: true;
+  /** So many histories must have met all of `mustMeet`; a test run plays as many. */
+  readonly enough: number;
+  /** As `Met` counts them. */
   readonly mustMeet: readonly string[];
 }

@@ -4,8 +4,11 @@ import { createDrivenSimulator } from "../../driven-simulator.ts";
 import { ConnectionDropped, type Fault } from "../../simulator/simulator.ts";
 import { strike, type Books } from "../judge/books.ts";
 import type { ProviderFault } from "../history.ts";
+import { CALLS } from "./calls.ts";
+import { isLie, openLies } from "./lies.ts";
 import { isOddity, openOddities } from "./oddities.ts";
 import type { WatchCall } from "../judge/watch.ts";
+import { meet } from "../tally.ts";
 
 /** Unix milliseconds, and how far the provider's clock is ahead of it, and the tick that is played, if it is one ahead of its time. */
 export interface Clock {
@@ -13,16 +16,6 @@ export interface Clock {
   skew: number;
   ahead: number;
 }
-
-const CALLS: Record<ProviderFault["on"], { method: string; path: string }> = {
-  create: { method: "POST", path: "^/v1/servers$" },
-  list: { method: "GET", path: "^/v1/servers$" },
-  look: { method: "GET", path: "^/v1/servers/\\d+$" },
-  relabel: { method: "PUT", path: "^/v1/servers/\\d+$" },
-  destroy: { method: "DELETE", path: "^/v1/servers/\\d+$" },
-  make: { method: "POST", path: "^/v1/(firewalls|networks|ssh_keys)$" },
-  unmake: { method: "DELETE", path: "^/v1/(firewalls|networks|ssh_keys)/" },
-};
 
 const EFFECTS: Partial<Record<ProviderFault["effect"], Fault>> = {
   cut_before: { drop: "before" },
@@ -59,10 +52,11 @@ export type Provider = ReturnType<typeof openProvider>;
 
 export function openProvider(clock: Clock, books: Books, watchCall: WatchCall) {
   const simulator = createDrivenSimulator({ now: () => clock.now + clock.skew });
-  const oddities = openOddities(simulator, clock, books);
+  const lies = openLies(simulator, clock, books);
+  const oddities = openOddities({ ...simulator, fetch: (request) => lies.fetch(request) }, clock, books);
   /** Until when lists do not show a server, by its id. */
   const unlisted = new Map<number, number>();
-  const installed: { name: string; fault: Fault; hits: number }[] = [];
+  const installed: { on: ProviderFault["on"]; name: string; fault: Fault; hits: number }[] = [];
 
   /** Counts what has struck by now; `id` is the one machine that the call was about. */
   function countHits(id: number | null): string[] {
@@ -75,6 +69,7 @@ export function openProvider(clock: Clock, books: Books, watchCall: WatchCall) {
       // What hides a machine is at work until it is shown again.
       const lasts = (known.fault.hide_from_list_seconds ?? 0) * 1000;
       strike(books, known.name, clock.now + clock.ahead + lasts, hits - known.hits);
+      meet(books.met, `struck ${known.on}`, hits - known.hits);
       known.hits = hits;
       struck.push(known.name);
       if (id !== null) books.hits.set(id, (books.hits.get(id) ?? 0) + 1);
@@ -87,18 +82,22 @@ export function openProvider(clock: Clock, books: Books, watchCall: WatchCall) {
   return {
     simulator,
     oddities,
+    lies,
     /** Whether lists do not show a server that is there. */
     isUnseen: (id: number): boolean => oddities.isHiding(id) || (unlisted.get(id) ?? 0) > clock.now,
-    fault({ on, effect, skip, times }: ProviderFault): void {
+    fault(order: ProviderFault): void {
+      const { on, effect, skip, times } = order;
+      if (isLie(effect)) return lies.order(order, effect);
       if (isOddity(effect)) return oddities.order({ effect, skip, times });
       const fault = { ...CALLS[on], ...EFFECTS[effect], after: skip, times };
       simulator.fault(fault);
-      installed.push({ name: effect, fault, hits: 0 });
+      installed.push({ on, name: effect, fault, hits: 0 });
     },
     async heal(): Promise<void> {
       simulator.clearFaults();
       installed.length = 0;
       unlisted.clear();
+      lies.heal();
       await oddities.heal();
     },
     /** A person's call, who tries until it is done. */
@@ -109,6 +108,8 @@ export function openProvider(clock: Clock, books: Books, watchCall: WatchCall) {
         const request = new Request(url, { method, headers, body: JSON.stringify(body) });
         const answer = await simulator.fetch(request).catch(notCut);
         countHits(null);
+        const [, id] = /\/servers\/(\d+)/.exec(path) ?? [];
+        if (id !== undefined) lies.handled(Number(id));
         if (answer?.ok) return;
         clock.now += BREATH_MS;
       }
