@@ -58,7 +58,7 @@ export function createLate({ books, leases, rules }: Judged) {
   let diedBefore = 0;
   const protectedAt = new Map<number, number>();
 
-  const count = (what: string): void => void meet(books.met, `late ${what}`);
+  const count = (what: string): void => meet(books.met, `late ${what}`);
 
   /** Why a machine is still there, though it is past its end; null where nothing excuses it. */
   function excuseOf({ id }: ServerState, now: number): string | null {
