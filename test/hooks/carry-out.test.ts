@@ -26,7 +26,9 @@ describe("the rules of a hook", () => {
   });
 
   it("are carried out one after the other, in their order", async () => {
-    const rules = ["web", "db", "cache"].map((name) => ({ ...CREATE, name: `${name}-{pull_request.number}` }));
+    const rules = ["web", "db", "cache"].map((name) =>
+      Object.assign({}, CREATE, { name: `${name}-{pull_request.number}` }),
+    );
     const hooks = { preview: { ...CONFIGURATION.hooks.preview, rules } };
     const mayfly = openHooks({}, { ...CONFIGURATION, hooks });
     const flight = watchFlight(mayfly);
