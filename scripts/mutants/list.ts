@@ -8,6 +8,7 @@ import { LIMITS } from "./limits.ts";
 import { MONEY } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
 import { READING } from "./reading.ts";
+import { SIBLINGS } from "./siblings.ts";
 import { SPENDING } from "./spending.ts";
 import { SWEEPING } from "./sweeping.ts";
 
@@ -20,6 +21,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...LIMITS,
   ...MONEY,
   ...READING,
+  ...SIBLINGS,
   ...SPENDING,
   ...SWEEPING,
 ];
