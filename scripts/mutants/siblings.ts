@@ -133,6 +133,7 @@ export const SIBLINGS: readonly Mutant[] = [
   },
   {
     name: "under a second path",
+    kind: "write",
     broken:
       "each route is served at a path that no document names, too, and no brake or check of its own knows that one",
     promise: "I10",
