@@ -1,7 +1,11 @@
 /** What callers and cron do to one mayfly, and what is written down of the answers. */
 import * as z from "zod";
 import { sql } from "../../src/store/db.ts";
+import { performOperator } from "./acts/operator.ts";
+import { isOperatorAct } from "./kinds/operator-steps.ts";
+import type { BesideJudge } from "./judge/beside.ts";
 import type { Books } from "./judge/books.ts";
+import type { Judge } from "./judge/judge.ts";
 import { OWNERS, type Callers } from "./world/callers.ts";
 import type { Database } from "./world/database.ts";
 import { checkEnded, factOf, ownerOf, PULL_REQUEST, sendEvent, type EventAct } from "./events.ts";
@@ -31,6 +35,9 @@ export interface Scene {
   readonly installation: string;
   /** Null where nobody judges it. */
   readonly money: Money | null;
+  readonly judge: Judge;
+  /** The judge of what machines use. */
+  readonly beside: BesideJudge;
 }
 
 /** Whoever renews has something to renew, if anybody has. */
@@ -45,6 +52,7 @@ function aimed(act: Act, { kind, provider, installation }: Scene): Act {
 
 /** Lets somebody do something, whatever becomes of it. */
 export async function perform(scene: Scene, given: Act, circumstances: Circumstances): Promise<void> {
+  if (isOperatorAct(given)) return performOperator(scene, given, circumstances);
   const act = aimed(given, scene);
   const { books, clock, mayfly, callers } = scene;
   const owner = "owner" in act ? act.owner : "tok.ann";

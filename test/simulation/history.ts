@@ -1,7 +1,9 @@
 /** What can happen in a history, as plain records: they shrink best, print as they are, and replay by seed and path alone. */
 import fc from "fast-check";
 import { OWNERS, type Owner } from "./world/callers.ts";
+import type { OperatorAct } from "./acts/operator.ts";
 import type { EventAct } from "./events.ts";
+import type { OperatorStep } from "./kinds/operator-steps.ts";
 import { MISHAPS, type Mishap } from "./world/invocation.ts";
 
 export const NAMES = ["a", "b"] as const;
@@ -20,7 +22,8 @@ export type Act =
   | ({ readonly do: "destroy"; readonly failed: boolean } & Whose)
   | { readonly do: "list" }
   | { readonly do: "tick" }
-  | EventAct;
+  | EventAct
+  | OperatorAct;
 
 /** What the provider does to some of the next calls of one kind. */
 export interface ProviderFault {
@@ -59,6 +62,7 @@ export const EFFECTS = [
 export const ODDITIES = ["scarce", "vanished", "odd_tick", "prices", "catalogue"] as const;
 
 export type Step =
+  | OperatorStep
   | (Exclude<Act, { do: "tick" }> & { readonly mishap: Mishap | null })
   /** A tick, whose calls that are under way at once go on as `order` says. */
   | { readonly do: "tick"; readonly order: number; readonly mishap: Mishap | null }

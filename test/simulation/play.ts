@@ -11,9 +11,16 @@ import type { Act, History, Step } from "./history.ts";
 import { openInstallation } from "./world/installation.ts";
 import type { Circumstances, Mishap } from "./world/invocation.ts";
 import { createOverstay, liveRows, type Quality } from "./judge/overstay.ts";
+import { judgeBeside } from "./judge/beside.ts";
+import { standIn } from "./judge/stand-in.ts";
+import { takeOperator } from "./kinds/operator-steps.ts";
 import { openMoney } from "./money/money.ts";
+import { openHands } from "./world/hands.ts";
+import { openOperations } from "./world/operations.ts";
 import { openPeople } from "./world/people.ts";
-import { openProvider } from "./world/provider.ts";
+import { openProjects } from "./world/projects.ts";
+import { openProvider, type Provider } from "./world/provider.ts";
+import { openStrangers } from "./world/strangers.ts";
 import { endQuietly } from "./judge/quiet.ts";
 import type { Kind } from "./kinds/kind.ts";
 import { bindingsOf, MINUTE, MONTH_END, SIBLING } from "./world/settings.ts";
@@ -39,11 +46,24 @@ export async function play(
   const bare = openProvider(clock, books);
   const money = kind.isMoneyJudged ? openMoney(clock, bare, books, ours) : null;
   const provider = money?.watching() ?? bare;
+  const ourServers = () => provider.simulator.state().servers.filter((server) => isOf(server, ours));
+  const judge = standIn(books, clock, ourServers);
+  const beside = judgeBeside(provider.simulator, books, clock, ours);
+  const projects = openProjects(provider, clock, books);
+  const watched: Pick<Provider, "call"> = {
+    call(request, installation) {
+      if (!operations.isAway()) {
+        operations.watch(request, provider.simulator.state());
+        beside.watch(request);
+      }
+      return projects.call(request, installation);
+    },
+  };
   const uids = { count: 0 };
   const open = (installation: string) => {
     const bindings = bindingsOf(installation, kind);
     return openInstallation(
-      { installation, bindings, clock, provider, database, log: (event) => void books.logs.push(event) },
+      { installation, bindings, clock, provider: installation === ours ? watched : provider, database, log: (event) => void books.logs.push(event) },
       uids,
     );
   };
@@ -57,7 +77,10 @@ export async function play(
     callers: openCallers(),
     installation: ours,
     money,
+    judge,
+    beside,
   };
+  const operations = openOperations({ ...scene }, ours);
   const sibling: Scene = {
     ...scene,
     mayfly: open(SIBLING),
@@ -70,6 +93,8 @@ export async function play(
   let copy: Copy | null = null;
   let siblings = newDatabase(begin);
   await become(database, newDatabase(begin));
+  const strangers = kind.hasStrangers === true ? await openStrangers(provider, ours, begin) : null;
+  const hands = openHands(provider, ours, strangers);
 
   const circumstances = (mishap: Mishap | null): Circumstances => ({
     mishap,
@@ -79,8 +104,13 @@ export async function play(
       strike(books, what, clock.now + clock.ahead);
     },
   });
-  const ourServers = () => provider.simulator.state().servers.filter((server) => isOf(server, ours));
   const { forget, noteEdit } = openRetelling(books, clock, database, ourServers);
+
+  const forgetMore = (): void => {
+    judge.databaseChanged();
+    beside.databaseChanged();
+    scene.callers.forget();
+  };
 
   /** A tick, whose time may be off ours: it is that by which it judges, and is judged. */
   async function tick(mishap: Mishap | null, off = 0, order = books.ticks + 1): Promise<void> {
@@ -88,6 +118,10 @@ export async function play(
     clock.ahead = Math.max(0, off);
     books.wide.clear();
     books.hit.clear();
+    for (const why of books.excuses) {
+      books.wide.add(why);
+      books.struckAt = now;
+    }
     const rowsBefore = await liveRows(database);
     const report = await sweepOnce(scene, { ...circumstances(mishap), turn: turnsIn(order) }, off);
     const isOver = report !== null && report !== undefined && books.struckAt <= clock.now + clock.ahead;
@@ -153,6 +187,7 @@ export async function play(
       }
       case "lose_d1":
         forget();
+        forgetMore();
         money?.lost(false);
         return become(database, newDatabase(clock.now));
       case "copy_d1":
@@ -162,6 +197,7 @@ export async function play(
       case "restore_d1":
         if (copy === null) return;
         forget();
+        forgetMore();
         money?.lost(true);
         return become(database, copy);
       case "skew":
@@ -195,6 +231,8 @@ export async function play(
         siblings = await copyOf(database);
         return become(database, mine);
       }
+      default:
+        return takeOperator({ scene, operations, hands }, step, circumstances);
     }
   }
 
@@ -208,8 +246,12 @@ export async function play(
     check();
   }
   await provider.heal();
+  operations.restore();
+  if (kind.hasStrangers === true) await perform(scene, { do: "release", hold: "credential" }, circumstances(null));
   money?.checkBill();
   await endQuietly({ scene, clock, people, tick: () => tick(null), ourServers, check });
+  for (const one of strangers?.changed() ?? []) books.broken.push(`I2: ${one} of somebody else is not what it was`);
+  check();
 }
 
 function qualityOf({ wide, hit }: Books, mishap: Mishap | null): Quality {

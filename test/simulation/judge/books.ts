@@ -1,4 +1,5 @@
 /** What a history has to be judged by: what owners were told and asked for, what went wrong when, and what is broken. */
+import type { ServerState } from "../../simulator/simulator.ts";
 import type { LogEvent } from "../../../src/log.ts";
 
 export interface Books {
@@ -16,6 +17,10 @@ export interface Books {
   readonly wide: Set<string>;
   /** Servers that a call of this tick was about when a fault met it. */
   readonly hit: Set<number>;
+  /** Words about all of which something is so that was asked for by then. */
+  readonly words: { readonly which: (server: ServerState) => boolean; readonly at: number }[];
+  /** Why machines are looked after later for now, though nothing is wrong. */
+  readonly excuses: Set<string>;
   /** Whether D1 has refused something in what is going on. */
   isD1Refusing: boolean;
   /** When something last went wrong; unix milliseconds. */
@@ -47,6 +52,8 @@ export const openBooks = (): Books => ({
   strikes: new Map(),
   wide: new Set(),
   hit: new Set(),
+  words: [],
+  excuses: new Set(),
   isD1Refusing: false,
   struckAt: 0,
   broken: [],
@@ -61,6 +68,11 @@ export const openBooks = (): Books => ({
   ticks: 0,
   longestOverstay: 0,
 });
+
+/** Counts what is no fault: that an act was done, or an answer given. */
+export function count(books: Books, what: string): void {
+  books.strikes.set(what, (books.strikes.get(what) ?? 0) + 1);
+}
 
 export function strike(books: Books, what: string, now: number, times = 1): void {
   books.strikes.set(what, (books.strikes.get(what) ?? 0) + times);

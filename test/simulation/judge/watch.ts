@@ -1,10 +1,11 @@
 /** Each call that mayfly sends, held against the truth of that moment: I2 and I4, and I1 and I3 after it. */
+import { labelTime } from "../../../src/machine/age.ts";
 import { LABEL } from "../../../src/machine/labels.ts";
 import type { Simulator, ServerState } from "../../simulator/simulator.ts";
 import type { Books } from "./books.ts";
 import type { Clock } from "../world/provider.ts";
 import { HOUR, LAUNCH_DEADLINE, MAX_AGE, MINUTE, MOST_SKEW } from "../world/settings.ts";
-import { isOf, keyOf, labelEnd, labelsOf, resourcesOf, uidOf } from "../world/truth.ts";
+import { firstName, isOf, keyOf, labelEnd, labelsOf, resourcesOf, uidOf } from "../world/truth.ts";
 
 /** Labels hold whole seconds. */
 const LABEL_GRAIN = 1000;
@@ -57,7 +58,7 @@ function checkDoubles(servers: readonly ServerState[], books: Books): void {
   for (const server of servers) {
     const labels = labelsOf(server);
     if (labels[LABEL.managed] !== "true") continue;
-    const key = `${labels[LABEL.installation]} ${keyOf(server)}`;
+    const key = `${firstName(labels[LABEL.installation] ?? "")} ${keyOf(server)}`;
     if (seen.has(key)) books.broken.push(`I3: two servers are ${key}`);
     seen.add(key);
   }
@@ -72,9 +73,11 @@ function endOf(server: ServerState, { told, lengthened, isD1Refusing }: Books): 
 /** Whether a machine's end has come, or its beginning has failed. */
 export function mayDie(server: ServerState, books: Books, now: number): boolean {
   if (books.asked.has(uidOf(server)) || books.asking.has(keyOf(server))) return true;
+  const asked = labelTime(labelsOf(server), LABEL.created) ?? 0;
+  if (books.words.some(({ which, at }) => asked <= at && which(server))) return true;
   const age = now - (books.born.get(server.id) ?? now);
   // What it was made with could not be put on.
-  const isBare = books.strikes.has("action_error") && server.public_net.firewalls.length === 0 && age > 2 * MINUTE;
+  const isBare = (books.strikes.has("action_error") || books.strikes.has("by hand")) && server.public_net.firewalls.length === 0 && age > 2 * MINUTE;
   const isNotLaunched = server.status !== "running" && age >= LAUNCH_DEADLINE;
   return now >= endOf(server, books) - LABEL_GRAIN || isNotLaunched || isBare || age > MAX_AGE + MOST_SKEW;
 }

@@ -20,6 +20,8 @@ export interface Kind {
   readonly history: fc.Arbitrary<History>;
   /** Whether what machines cost is judged: that judge knows the small world alone. */
   readonly isMoneyJudged: boolean;
+  /** Whether other people have things in the project from the beginning. */
+  readonly hasStrangers?: true;
   /** How many of a run of two thousand are of this kind. */
   readonly share: number;
   /** What each run that is long enough must have met: acts, faults, reasons, report codes, as they are counted. */

@@ -5,8 +5,16 @@ import type { ServerState, State } from "../../simulator/simulator.ts";
 
 export const labelsOf = ({ labels }: Pick<ServerState, "labels">) => labels ?? {};
 
+/** What one installation is called later on begins with what it was called first. */
+const MOVED = ".moved-";
+export const movedName = (installation: string, times: number): string =>
+  times === 0 ? installation : `${installation}${MOVED}${times}`;
+export const firstName = (installation: string): string => installation.split(MOVED)[0] ?? installation;
+
+/** Whether something is an installation's, under whichever of its names. */
 export const isOf = (server: Pick<ServerState, "labels">, installation: string): boolean =>
-  labelsOf(server)[LABEL.managed] === "true" && labelsOf(server)[LABEL.installation] === installation;
+  labelsOf(server)[LABEL.managed] === "true" &&
+  firstName(labelsOf(server)[LABEL.installation] ?? "") === installation;
 
 /** Ids of firewalls and networks that servers use: once a person has made such a server his own, they are his to free. */
 export const usedIds = ({ firewalls, networks }: State): ReadonlySet<number> =>

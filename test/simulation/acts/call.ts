@@ -1,0 +1,56 @@
+/** One request to one mayfly by whoever it is, told to the judge, counted, and held against what is promised of all answers. */
+import * as z from "zod";
+import { count } from "../judge/books.ts";
+import type { Ask } from "../judge/judge.ts";
+import type { Answer } from "../world/installation.ts";
+import type { Circumstances } from "../world/invocation.ts";
+import { SECRETS } from "../world/settings.ts";
+import { PROVIDER_TOKENS } from "../world/projects.ts";
+import type { Scene } from "../acts.ts";
+import type { Caller } from "../world/callers.ts";
+
+export interface Request {
+  readonly who: Caller | "admin";
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  /** What it asks of machines; nothing where it is about none. */
+  readonly ask?: Ask;
+}
+
+const problem = z.object({ code: z.string() });
+
+/** Undefined where the Worker died over it, or its caller was gone. */
+export async function call(scene: Scene, circumstances: Circumstances, request: Request): Promise<Answer | undefined> {
+  const { books, clock, mayfly, callers, judge } = scene;
+  const { who, method, path, body, ask = { do: "read" } } = request;
+  const send = async (own: Circumstances) => {
+    const hears = judge.asks(ask);
+    const mustFail = callers.isOver(who, clock.now);
+    const token = await callers.tokenOf(who, clock.now);
+    const given = await mayfly.send(own, { method, path, body, token });
+    hears(given);
+    if (mustFail && given !== undefined && given.status < 400)
+      books.broken.push(`I9: ${method} ${path} by ${who}, whose token has ended, was answered with ${given.status}`);
+    return given;
+  };
+  let answer = await send(circumstances);
+  if (answer?.status === 401) count(books, "code unauthorized");
+  if (answer?.status === 401 && (await callers.renew(who, mayfly, circumstances)))
+    answer = await send({ ...circumstances, mishap: null });
+  books.answers += 1;
+  books.trace.push(`${method} ${path} by ${who}: ${answer?.status ?? "died"}`);
+  if (answer === undefined) return answer;
+  if (answer.status < 300) books.served.set(who, (books.served.get(who) ?? 0) + 1);
+  else count(books, `code ${codeIn(answer)}`);
+  if (answer.status === 500) books.broken.push(`I8: ${method} ${path} was answered with 500: ${answer.text}`);
+  for (const secret of [...SECRETS, ...Object.values(PROVIDER_TOKENS), ...callers.secrets])
+    if (answer.text.includes(secret)) books.broken.push(`I7: the answer to ${method} ${path} tells ${secret}`);
+  return answer;
+}
+
+/** What a refusal calls itself. */
+export function codeIn({ text }: Answer): string {
+  const parsed = problem.safeParse(text.startsWith("{") ? JSON.parse(text) : null);
+  return parsed.success ? parsed.data.code : "none";
+}

@@ -1,0 +1,127 @@
+/** What can be asked of one mayfly beside single machines: what machines use, all of what somebody has, and what an admin may do. */
+import type { Ask } from "../judge/judge.ts";
+import type { BesideKind } from "../judge/beside.ts";
+import { KEY_A } from "../../simulator/sample-keys.ts";
+import { LABEL } from "../../../src/machine/labels.ts";
+import type { ServerState } from "../../simulator/simulator.ts";
+import { count } from "../judge/books.ts";
+import { PLURAL } from "../judge/beside.ts";
+import { LIVES } from "../history.ts";
+import type { Scene } from "../acts.ts";
+import type { Answer } from "../world/installation.ts";
+import { LONGEST, type Owner } from "../world/callers.ts";
+import type { Circumstances } from "../world/invocation.ts";
+import { KNOWN_KEY } from "../world/strangers.ts";
+import { labelsOf } from "../world/truth.ts";
+import { turnsIn } from "../world/turns.ts";
+import { call } from "./call.ts";
+import { changesNothing } from "./dry.ts";
+
+type Ttl = keyof typeof LIVES;
+export const BESIDE_NAMES = ["x", "y"] as const;
+type BesideName = (typeof BESIDE_NAMES)[number];
+export const RUNS = ["1", "2"] as const;
+/** What names machines by their labels, and which it means; null = it is refused. */
+export const SELECTORS = {
+  "run=1": (run: string | undefined) => run === "1",
+  "run in (1,2),!other": (run: string | undefined) => run !== undefined,
+  "run!=1": null,
+} as const;
+export const HOLDS = ["blast_cap", "credential", "inventory"] as const;
+
+export type OperatorAct =
+  /** One with a label, that uses what its owner has beside it. */
+  | { readonly do: "box"; readonly owner: Owner; readonly name: string; readonly ttl: Ttl; readonly run: (typeof RUNS)[number]; readonly uses: readonly BesideKind[] }
+  | { readonly do: "make"; readonly owner: Owner; readonly kind: BesideKind; readonly name: BesideName; readonly ttl: Ttl }
+  | { readonly do: "unmake"; readonly owner: Owner; readonly kind: BesideKind; readonly name: BesideName }
+  | { readonly do: "apply" | "take_off" | "attach"; readonly owner: Owner; readonly name: BesideName; readonly machine: string }
+  | { readonly do: "route"; readonly owner: Owner; readonly name: BesideName; readonly gateway: string }
+  | { readonly do: "teardown"; readonly owner: Owner; readonly isDry: boolean }
+  | { readonly do: "bulk"; readonly owner: Owner; readonly selector: keyof typeof SELECTORS; readonly isDry: boolean }
+  | { readonly do: "sweep"; readonly isDry: boolean; readonly order: number }
+  | { readonly do: "release"; readonly hold: (typeof HOLDS)[number] };
+
+const WHAT = {
+  firewall: { rules: [{ direction: "in", protocol: "tcp", port: "22" }] },
+  network: { ip_range: "10.1.0.0/16", region: "fsn1" },
+} as const;
+/** `y` is one that stood in the project before. */
+const KEYS = { x: KEY_A, y: KNOWN_KEY } as const;
+
+const of = ({ owner }: { readonly owner: string }): string => `?owner=${owner}`;
+const isOwners = (owner: string) => (server: ServerState) => labelsOf(server)[LABEL.owner] === owner;
+
+/** Lets somebody do it, whatever becomes of it. */
+export async function performOperator(scene: Scene, act: OperatorAct, given: Circumstances): Promise<void> {
+  // Where several calls are under way at once, they go on in an order that the history says.
+  const circumstances = { turn: turnsIn("order" in act ? act.order : 1), ...given };
+  count(scene.books, "isDry" in act && act.isDry ? `dry ${act.do}` : act.do);
+  const ask = (who: Owner | "admin", method: string, path: string, body?: unknown, about?: Ask) =>
+    call(scene, circumstances, { who, method, path, body, ...(about === undefined ? {} : { ask: about }) });
+  switch (act.do) {
+    case "box": {
+      const body = { server_type: "cx23", region: "fsn1", ttl: act.ttl, labels: { run: act.run }, ...usesOf(act.uses) };
+      const about = { do: "create", owner: act.owner, name: act.name, ttl: LIVES[act.ttl], keep: null, longest: LONGEST[act.owner] } as const;
+      await ask(act.owner, "PUT", `/v1/machines/${act.name}${of(act)}`, body, about);
+      return;
+    }
+    case "make": {
+      const { kind, name, ttl } = act;
+      const hears = scene.beside.make(kind, act.owner, name, LIVES[ttl]);
+      const what = kind === "ssh_key" ? { public_key: `${KEYS[name]} somebody@somewhere` } : WHAT[kind];
+      hears(await ask(act.owner, "POST", `/v1/${PLURAL[kind]}${of(act)}`, { name, ttl, ...what }));
+      return;
+    }
+    case "unmake":
+      scene.beside.unmake(act.owner, act);
+      await ask(act.owner, "DELETE", `/v1/${PLURAL[act.kind]}/${act.name}${of(act)}`);
+      return;
+    case "apply":
+    case "take_off": {
+      const action = act.do === "apply" ? "apply_to_resources" : "remove_from_resources";
+      await ask(act.owner, "POST", `/v1/firewalls/${act.name}/${action}${of(act)}`, { machines: [act.machine] });
+      return;
+    }
+    case "attach":
+      await ask(act.owner, "POST", `/v1/machines/${act.machine}/attach_to_network${of(act)}`, { network: act.name });
+      return;
+    case "route": {
+      const body = { destination: "0.0.0.0/0", gateway: act.gateway };
+      await ask(act.owner, "POST", `/v1/networks/${act.name}/add_route${of(act)}`, body);
+      return;
+    }
+    case "teardown": {
+      const path = `/v1/teardown${of(act)}`;
+      if (act.isDry) return dry(scene, given, () => ask(act.owner, "POST", path, { dry_run: true }));
+      scene.beside.unmake(act.owner, "all");
+      await ask(act.owner, "POST", path, {}, { do: "destroy_all", which: isOwners(act.owner) });
+      return;
+    }
+    case "bulk": {
+      const means = SELECTORS[act.selector];
+      const path = `/v1/machines${of(act)}&label_selector=${encodeURIComponent(act.selector)}`;
+      if (act.isDry) return dry(scene, given, () => ask(act.owner, "DELETE", `${path}&dry_run=true`));
+      const which = (server: ServerState) => isOwners(act.owner)(server) && means?.(labelsOf(server)["run"]) === true;
+      const answer = await ask(act.owner, "DELETE", path, undefined, { do: "destroy_all", which });
+      if (means === null && answer !== undefined && answer.status < 300)
+        scene.books.broken.push(`I4: ${act.selector}, which names nothing that a machine has, was taken for a word`);
+      return;
+    }
+    case "sweep":
+      if (act.isDry) return dry(scene, given, () => ask("admin", "POST", "/v1/sweeps", { dry_run: true }));
+      await ask("admin", "POST", "/v1/sweeps", {});
+      return;
+    case "release":
+      await ask("admin", "POST", `/v1/holds/${act.hold}/release`);
+  }
+}
+
+/** What one uses by the names of what is there already. */
+const usesOf = (uses: readonly BesideKind[]) => Object.fromEntries(uses.map((kind) => [PLURAL[kind], ["x"]]));
+
+/** Alone, a dry run changes nothing; what goes on beside it does. */
+async function dry(scene: Scene, { turn }: Circumstances, act: () => Promise<Answer | undefined>): Promise<void> {
+  const check = turn === undefined ? await changesNothing(scene) : undefined;
+  const answer = await act();
+  await check?.(answer);
+}

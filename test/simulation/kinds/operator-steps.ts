@@ -1,0 +1,118 @@
+/** What happens where somebody operates mayfly: settings, holds, hands in the project, and all that is made beside machines. */
+import fc from "fast-check";
+import { BESIDE_NAMES, HOLDS, performOperator, RUNS, type OperatorAct } from "../acts/operator.ts";
+import type { Act } from "../history.ts";
+import type { Scene } from "../acts.ts";
+import { perform } from "../acts.ts";
+import { count, strike } from "../judge/books.ts";
+import { OWNERS, type Owner } from "../world/callers.ts";
+import { HAND_MADE, type HandMade, type openHands } from "../world/hands.ts";
+import type { Circumstances, Mishap } from "../world/invocation.ts";
+import type { Move, Operations } from "../world/operations.ts";
+import type { ProviderToken } from "../world/projects.ts";
+
+export type OperatorStep =
+  | (OperatorAct & { readonly mishap: Mishap | null })
+  | { readonly do: "token"; readonly to: ProviderToken }
+  | { readonly do: "installation"; readonly what: Move }
+  | { readonly do: "epoch" }
+  | { readonly do: "creates"; readonly to: "on" | "off" }
+  | { readonly do: "by_hand"; readonly what: HandMade; readonly which: number; readonly count: number }
+  /** So many creates whose machines somebody switches off before they run. */
+  | { readonly do: "still_born"; readonly count: number };
+
+const ACTS: Readonly<Record<OperatorAct["do"], true>> = {
+  box: true,
+  make: true,
+  unmake: true,
+  apply: true,
+  take_off: true,
+  attach: true,
+  route: true,
+  teardown: true,
+  bulk: true,
+  sweep: true,
+  release: true,
+};
+export const isOperatorAct = (act: Act): act is OperatorAct => act.do in ACTS;
+
+const oneOf = <T>(list: readonly T[]) => fc.constantFrom(...list);
+const is = <const T extends string>(word: T) => ({ do: fc.constant(word) });
+const owner = oneOf<Owner>(["tok.ann", "tok.ann", ...OWNERS]);
+const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;
+const KINDS = ["firewall", "network", "ssh_key"] as const;
+
+/** What is asked for, of machines of these names. */
+export const operatorAct = (names: readonly string[]): fc.Arbitrary<OperatorAct> => {
+  const machine = oneOf(names);
+  const name = oneOf(BESIDE_NAMES);
+  const gateway = oneOf(["10.1.0.2", "10.1.0.3"]);
+  const whose = { owner, name };
+  return fc.oneof(
+    {
+      arbitrary: fc.record({ ...is("box"), owner, name: machine, ttl: oneOf(TTLS), run: oneOf(RUNS), uses: fc.subarray([...KINDS]) }),
+      weight: 6,
+    },
+    { arbitrary: fc.record({ ...is("make"), ...whose, kind: oneOf(KINDS), ttl: oneOf(TTLS) }), weight: 8 },
+    { arbitrary: fc.record({ ...is("unmake"), ...whose, kind: oneOf(KINDS) }), weight: 2 },
+    { arbitrary: fc.record({ do: oneOf(["apply", "take_off", "attach"] as const), ...whose, machine }), weight: 5 },
+    { arbitrary: fc.record({ ...is("route"), ...whose, gateway }), weight: 2 },
+    { arbitrary: fc.record({ ...is("teardown"), owner, isDry: fc.boolean() }), weight: 2 },
+    { arbitrary: fc.record({ ...is("bulk"), owner, selector: oneOf(["run=1", "run in (1,2),!other", "run!=1"] as const), isDry: fc.boolean() }), weight: 2 },
+    { arbitrary: fc.record({ ...is("sweep"), isDry: fc.boolean(), order: fc.nat({ max: 2 ** 24 }) }), weight: 3 },
+    { arbitrary: fc.record({ ...is("release"), hold: oneOf(HOLDS) }), weight: 2 },
+  );
+};
+
+export const setting: fc.Arbitrary<OperatorStep> = fc.oneof(
+  { arbitrary: fc.record({ ...is("token"), to: oneOf(["first", "second", "elsewhere"] as const) }), weight: 3 },
+  { arbitrary: fc.record({ ...is("installation"), what: oneOf(["move", "move_unnamed", "name", "name"] as const) }), weight: 3 },
+  { arbitrary: fc.record({ ...is("epoch") }), weight: 1 },
+  { arbitrary: fc.record({ ...is("creates"), to: oneOf(["on", "off"] as const) }), weight: 2 },
+);
+
+export const byHand: fc.Arbitrary<OperatorStep> = fc.record({
+  ...is("by_hand"),
+  what: oneOf(HAND_MADE),
+  which: fc.nat({ max: 5 }),
+  count: oneOf([1, 1, 2, 6]),
+});
+export const stillBorn: fc.Arbitrary<OperatorStep> = fc.record({ ...is("still_born"), count: fc.integer({ min: 6, max: 8 }) });
+
+interface Stage {
+  readonly scene: Scene;
+  readonly operations: Operations;
+  readonly hands: ReturnType<typeof openHands>;
+}
+
+/** Lets it happen. */
+export async function takeOperator(
+  { scene, operations, hands }: Stage,
+  step: OperatorStep,
+  circumstances: (mishap: Mishap | null) => Circumstances,
+): Promise<void> {
+  const byHands = async (what: HandMade, which: number, most: number): Promise<void> => {
+    const those = await hands.act(what, which, most);
+    count(scene.books, `by hand: ${what}`);
+    strike(scene.books, "by hand", scene.clock.now);
+    for (const before of those) scene.judge.changedByHand(before);
+  };
+  switch (step.do) {
+    case "token":
+      return operations.token(step.to);
+    case "installation":
+      return operations.move(step.what);
+    case "epoch":
+      return operations.epoch();
+    case "creates":
+      return operations.creates(step.to);
+    case "by_hand":
+      return byHands(step.what, step.which, step.count);
+    case "still_born":
+      for (let number = 0; number < step.count; number++)
+        await perform(scene, { do: "create", owner: "tok.ann", name: `s${number}`, ttl: "3h", spec: 0 }, circumstances(null));
+      return byHands("power_off", 0, step.count);
+    default:
+      return performOperator(scene, step, circumstances(step.mishap));
+  }
+}
