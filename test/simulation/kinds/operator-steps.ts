@@ -66,7 +66,7 @@ export const operatorAct = (names: readonly string[]): fc.Arbitrary<OperatorAct>
 
 export const setting: fc.Arbitrary<OperatorStep> = fc.oneof(
   { arbitrary: fc.record({ ...is("token"), to: oneOf(["first", "second", "elsewhere"] as const) }), weight: 3 },
-  { arbitrary: fc.record({ ...is("installation"), what: oneOf(["move", "move_unnamed", "name", "name"] as const) }), weight: 3 },
+  { arbitrary: fc.record({ ...is("installation"), what: oneOf(["move", "move", "move_unnamed", "forget", "name", "name"] as const) }), weight: 3 },
   { arbitrary: fc.record({ ...is("epoch") }), weight: 1 },
   { arbitrary: fc.record({ ...is("creates"), to: oneOf(["on", "off"] as const) }), weight: 2 },
 );

@@ -9,8 +9,11 @@ import { PROVIDER_TOKENS, type ProviderToken } from "./projects.ts";
 import type { Clock } from "./provider.ts";
 import { labelsOf, movedName } from "./truth.ts";
 
-/** `move`: to another name, the ones before named; `move_unnamed`: the ones before forgotten; `name`: they are named after all. */
-export type Move = "move" | "move_unnamed" | "name";
+/**
+ * `move`: to another name, the ones before named; `move_unnamed`: they are not; `forget`: they are named no more; `name`: they are named
+ * after all.
+ */
+export type Move = "move" | "move_unnamed" | "forget" | "name";
 
 interface Given {
   readonly mayfly: Installation;
@@ -52,8 +55,8 @@ export function openOperations({ mayfly, callers, judge, books, clock }: Given, 
       // Of two names that were forgotten nobody would know the first one any more.
       if (what !== "name" && !areOthersNamed) return;
       count(books, `installation ${what}`);
-      if (what !== "name") moves += 1;
-      areOthersNamed = what !== "move_unnamed";
+      if (what === "move" || what === "move_unnamed") moves += 1;
+      areOthersNamed = what === "move" || what === "name";
       excuse("its machines are not named as its own", !areOthersNamed);
       set();
     },
