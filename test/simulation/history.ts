@@ -1,5 +1,6 @@
 /** What can happen in a history, as plain records: they shrink best, print as they are, and replay by seed and path alone. */
 import fc from "fast-check";
+import * as z from "zod";
 import { OWNERS, type Owner } from "./world/callers.ts";
 import type { OperatorAct } from "./acts/operator.ts";
 import type { EventAct } from "./events.ts";
@@ -228,6 +229,11 @@ export const history: fc.Arbitrary<History> = fc.record({
   minutesLeft: oneOf([720, 240, 130, 100, 40, 5]),
   steps: fc.array(step, { minLength: 1, maxLength: 40, size: "max" }),
 });
+
+/** A history as `JSON.stringify` has written it; nothing is checked but that it is one. */
+export const parseHistory = (text: string): History =>
+  z.custom<History>((value) => written.safeParse(value).success, "no history").parse(JSON.parse(text));
+const written = z.looseObject({ minutesLeft: z.number(), steps: z.array(z.looseObject({ do: z.string() })) });
 
 /** One step in one line. */
 export const tell = (one: Step): string => JSON.stringify(one).replaceAll('"', "");

@@ -23,6 +23,8 @@ import { openProvider, type Provider } from "./world/provider.ts";
 import { openStrangers } from "./world/strangers.ts";
 import { endQuietly } from "./judge/quiet.ts";
 import type { Kind } from "./kinds/kind.ts";
+import { counted, countEndings } from "./met.ts";
+import { meet } from "./tally.ts";
 import { bindingsOf, MINUTE, MONTH_END, SIBLING } from "./world/settings.ts";
 import { openRetelling } from "./judge/retold.ts";
 import { inTurn, turnsIn } from "./world/turns.ts";
@@ -63,7 +65,14 @@ export async function play(
   const open = (installation: string) => {
     const bindings = bindingsOf(installation, kind);
     return openInstallation(
-      { installation, bindings, clock, provider: installation === ours ? watched : provider, database, log: (event) => void books.logs.push(event) },
+      {
+        installation,
+        bindings,
+        clock,
+        provider: installation === ours ? watched : provider,
+        database,
+        log: (event) => void books.logs.push(event),
+      },
       uids,
     );
   };
@@ -73,7 +82,7 @@ export async function play(
     clock,
     provider,
     database,
-    mayfly: open(ours),
+    mayfly: counted(open(ours), books.met),
     callers: openCallers(),
     installation: ours,
     money,
@@ -241,6 +250,7 @@ export async function play(
     if (first !== undefined) throw new Broken(first);
   };
   for (const step of steps) {
+    meet(books.met, `step ${step.do}`);
     await take(step);
     books.isD1Refusing = false;
     check();
@@ -252,6 +262,7 @@ export async function play(
   await endQuietly({ scene, clock, people, tick: () => tick(null), ourServers, check });
   for (const one of strangers?.changed() ?? []) books.broken.push(`I2: ${one} of somebody else is not what it was`);
   check();
+  await countEndings(database, books.met);
 }
 
 function qualityOf({ wide, hit }: Books, mishap: Mishap | null): Quality {

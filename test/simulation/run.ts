@@ -1,46 +1,64 @@
 /** Many histories from one seed, and what is to be said of them. */
 import fc from "fast-check";
 import { vi } from "vitest";
-import { openBooks, type Books } from "./judge/books.ts";
-import type { Database } from "./world/database.ts";
-import { tell, type History } from "./history.ts";
+import { tell, parseHistory, type History } from "./history.ts";
+import { openBooks } from "./judge/books.ts";
 import type { Kind } from "./kinds/kind.ts";
-import type { Transaction } from "./world/sim-db.ts";
-import type { Order, Result, Tally } from "./order.ts";
+import { tallyOf } from "./met.ts";
+import type { Order, Result } from "./order.ts";
 import { play } from "./play.ts";
+import { leaveOut, type Smallest } from "./shrink.ts";
+import { addTally, openTally } from "./tally.ts";
+import type { Database } from "./world/database.ts";
+import type { Transaction } from "./world/sim-db.ts";
 
+/** Plays an order's histories of that kind. */
 export async function runHistories(
   database: Database,
   kind: Kind,
-  { seed, runs, path, isFirstEnough }: Order,
+  order: Omit<Order, "kind">,
   transaction: Transaction = (act) => act(),
 ): Promise<Result> {
-  const tally: Tally = {
-    histories: 0,
-    ticks: 0,
-    answers: 0,
-    born: 0,
-    died: 0,
-    longestOverstay: 0,
-    strikes: {},
-    money: {},
-    served: {},
-  };
-  const property = fc.asyncProperty(kind.history, async (whole) => {
+  const tally = openTally();
+  const playOne = async (whole: History): Promise<void> => {
     const books = openBooks();
     try {
       await transaction(() => withFakeTimers(() => play(database, kind, whole, books)));
     } finally {
-      add(tally, books);
+      addTally(tally, tallyOf(books));
     }
-  });
-  const details = await fc.check(property, {
+  };
+  const failure = await firstFailure(kind, order, playOne);
+  return { kind: kind.name, tally, mustMeet: { enough: kind.enough, words: kind.mustMeet }, failure };
+}
+
+type Play = (whole: History) => Promise<void>;
+
+async function firstFailure(
+  kind: Kind,
+  { seed, runs, path, history, isFirstEnough }: Omit<Order, "kind">,
+  playOne: Play,
+): Promise<string | null> {
+  const whyOf = (whole: History): Promise<string | null> => playOne(whole).then(() => null, whyIn);
+  if (history !== undefined) return whyOf(parseHistory(history));
+  const isOver = isFirstEnough ?? path !== undefined;
+  const details = await fc.check(fc.asyncProperty(kind.history, playOne), {
     seed,
     numRuns: runs,
-    endOnFailure: isFirstEnough ?? path !== undefined,
+    endOnFailure: isOver,
     ...(path === undefined ? {} : { path }),
   });
-  return { tally, failure: details.failed ? failureOf(details) : null };
+  if (!details.failed) return null;
+  const { counterexample, counterexamplePath, errorInstance, numShrinks } = details;
+  const why = whyIn(errorInstance);
+  if (counterexample === null) return why;
+  const [whole] = counterexample;
+  const smallest = isOver ? { history: whole, why, leftOut: 0 } : await leaveOut(whole, why, whyOf);
+  return [
+    ...toldBy(smallest, numShrinks),
+    `again: npm run simulate -- --kind ${kind.name} --history '${JSON.stringify(smallest.history)}'`,
+    `or, before steps were left out: npm run simulate -- --kind ${kind.name} --seed ${seed} --path ${counterexamplePath}`,
+  ].join("\n");
 }
 
 /** An isolate may hold ten thousand timers, and each call that a death leaves hanging keeps one. */
@@ -53,27 +71,11 @@ export async function withFakeTimers(act: () => Promise<void>): Promise<void> {
   }
 }
 
-function add(tally: Tally, books: Books): void {
-  tally.histories += 1;
-  tally.ticks += books.ticks;
-  tally.answers += books.answers;
-  tally.born += books.born.size;
-  tally.died += books.died;
-  tally.longestOverstay = Math.max(tally.longestOverstay, books.longestOverstay);
-  for (const [who, times] of books.served) tally.served[who] = (tally.served[who] ?? 0) + times;
-  for (const [what, times] of books.money) tally.money[what] = (tally.money[what] ?? 0) + times;
-  for (const [what, times] of books.strikes) tally.strikes[what] = (tally.strikes[what] ?? 0) + times;
-}
+const whyIn = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : "nothing was thrown";
 
-type Details = fc.RunDetails<[History]>;
-
-function failureOf({ counterexample, counterexamplePath, errorInstance, seed, numShrinks }: Details): string {
-  const { minutesLeft, steps } = counterexample?.[0] ?? { minutesLeft: 0, steps: [] };
-  const why = errorInstance instanceof Error ? (errorInstance.stack ?? errorInstance.message) : "nothing was thrown";
-  return [
-    why,
-    `after ${numShrinks} shrinks the history, which begins ${minutesLeft} min before a month's end, is`,
-    ...steps.map((step, index) => `${String(index + 1).padStart(3)} ${tell(step)}`),
-    `again: npm run simulate -- --seed ${seed} --path ${counterexamplePath}`,
-  ].join("\n");
-}
+const toldBy = ({ history, why, leftOut }: Smallest, shrinks: number): string[] => [
+  why,
+  `after ${shrinks} shrinks, and ${leftOut} steps left out, the history, which begins ${history.minutesLeft} min before a month's end, is`,
+  ...history.steps.map((step, index) => `${String(index + 1).padStart(3)} ${tell(step)}`),
+];

@@ -1,6 +1,4 @@
 /** One request to one mayfly by whoever it is, told to the judge, counted, and held against what is promised of all answers. */
-import * as z from "zod";
-import { count } from "../judge/books.ts";
 import type { Ask } from "../judge/judge.ts";
 import type { Answer } from "../world/installation.ts";
 import type { Circumstances } from "../world/invocation.ts";
@@ -18,8 +16,6 @@ export interface Request {
   readonly ask?: Ask;
 }
 
-const problem = z.object({ code: z.string() });
-
 /** Undefined where the Worker died over it, or its caller was gone. */
 export async function call(scene: Scene, circumstances: Circumstances, request: Request): Promise<Answer | undefined> {
   const { books, clock, mayfly, callers, judge } = scene;
@@ -35,22 +31,14 @@ export async function call(scene: Scene, circumstances: Circumstances, request: 
     return given;
   };
   let answer = await send(circumstances);
-  if (answer?.status === 401) count(books, "code unauthorized");
   if (answer?.status === 401 && (await callers.renew(who, mayfly, circumstances)))
     answer = await send({ ...circumstances, mishap: null });
   books.answers += 1;
   books.trace.push(`${method} ${path} by ${who}: ${answer?.status ?? "died"}`);
   if (answer === undefined) return answer;
   if (answer.status < 300) books.served.set(who, (books.served.get(who) ?? 0) + 1);
-  else count(books, `code ${codeIn(answer)}`);
   if (answer.status === 500) books.broken.push(`I8: ${method} ${path} was answered with 500: ${answer.text}`);
   for (const secret of [...SECRETS, ...Object.values(PROVIDER_TOKENS), ...callers.secrets])
     if (answer.text.includes(secret)) books.broken.push(`I7: the answer to ${method} ${path} tells ${secret}`);
   return answer;
-}
-
-/** What a refusal calls itself. */
-export function codeIn({ text }: Answer): string {
-  const parsed = problem.safeParse(text.startsWith("{") ? JSON.parse(text) : null);
-  return parsed.success ? parsed.data.code : "none";
 }

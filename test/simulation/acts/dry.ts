@@ -6,7 +6,9 @@ import type { Answer } from "../world/installation.ts";
 
 /** What a dry run could spoil. What is remembered of a catalogue is nobody's, and whoever calls may need a token first. */
 const SPOILT = [
-  ...["machines", "resources", "tombstones", "settings", "sweeps"].map((table) => sql(`SELECT * FROM ${table} ORDER BY 1, 2`)),
+  ...["machines", "resources", "tombstones", "settings", "sweeps"].map((table) =>
+    sql(`SELECT * FROM ${table} ORDER BY 1, 2`),
+  ),
   sql("SELECT * FROM events WHERE event <> 'token_minted' ORDER BY 1"),
 ];
 
@@ -19,8 +21,7 @@ const said = z.union([
 export async function changesNothing(scene: Scene): Promise<(answer: Answer | undefined) => Promise<void>> {
   const { provider, database, books } = scene;
   const writes = () => provider.simulator.requests().filter(({ method }) => method !== "GET").length;
-  const rows = async () =>
-    JSON.stringify(await database.batch(SPOILT));
+  const rows = async () => JSON.stringify(await database.batch(SPOILT));
   const before = { writes: writes(), rows: await rows() };
   return async (answer) => {
     if (writes() !== before.writes) books.broken.push("dry run: something was asked of the provider");

@@ -4,15 +4,15 @@ import type { BesideKind } from "../judge/beside.ts";
 import { KEY_A } from "../../simulator/sample-keys.ts";
 import { LABEL } from "../../../src/machine/labels.ts";
 import type { ServerState } from "../../simulator/simulator.ts";
-import { count } from "../judge/books.ts";
+import { meet } from "../tally.ts";
 import { PLURAL } from "../judge/beside.ts";
 import { LIVES } from "../history.ts";
 import type { Scene } from "../acts.ts";
 import type { Answer } from "../world/installation.ts";
-import { LONGEST, type Owner } from "../world/callers.ts";
+import { LONGEST, OWNERS, type Owner } from "../world/callers.ts";
 import type { Circumstances } from "../world/invocation.ts";
 import { KNOWN_KEY } from "../world/strangers.ts";
-import { labelsOf } from "../world/truth.ts";
+import { isOf, labelsOf } from "../world/truth.ts";
 import { turnsIn } from "../world/turns.ts";
 import { call } from "./call.ts";
 import { changesNothing } from "./dry.ts";
@@ -31,10 +31,28 @@ export const HOLDS = ["blast_cap", "credential", "inventory"] as const;
 
 export type OperatorAct =
   /** One with a label, that uses what its owner has beside it. */
-  | { readonly do: "box"; readonly owner: Owner; readonly name: string; readonly ttl: Ttl; readonly run: (typeof RUNS)[number]; readonly uses: readonly BesideKind[] }
-  | { readonly do: "make"; readonly owner: Owner; readonly kind: BesideKind; readonly name: BesideName; readonly ttl: Ttl }
+  | {
+      readonly do: "box";
+      readonly owner: Owner;
+      readonly name: string;
+      readonly ttl: Ttl;
+      readonly run: (typeof RUNS)[number];
+      readonly uses: readonly BesideKind[];
+    }
+  | {
+      readonly do: "make";
+      readonly owner: Owner;
+      readonly kind: BesideKind;
+      readonly name: BesideName;
+      readonly ttl: Ttl;
+    }
   | { readonly do: "unmake"; readonly owner: Owner; readonly kind: BesideKind; readonly name: BesideName }
-  | { readonly do: "apply" | "take_off" | "attach"; readonly owner: Owner; readonly name: BesideName; readonly machine: string }
+  | {
+      readonly do: "apply" | "take_off" | "attach";
+      readonly owner: Owner;
+      readonly name: BesideName;
+      readonly machine: string;
+    }
   | { readonly do: "route"; readonly owner: Owner; readonly name: BesideName; readonly gateway: string }
   | { readonly do: "teardown"; readonly owner: Owner; readonly isDry: boolean }
   | { readonly do: "bulk"; readonly owner: Owner; readonly selector: keyof typeof SELECTORS; readonly isDry: boolean }
@@ -49,19 +67,52 @@ const WHAT = {
 const KEYS = { x: KEY_A, y: KNOWN_KEY } as const;
 
 const of = ({ owner }: { readonly owner: string }): string => `?owner=${owner}`;
-const isOwners = (owner: string) => (server: ServerState) => labelsOf(server)[LABEL.owner] === owner;
+const isOwners =
+  (owner: string) =>
+  (server: ServerState): boolean =>
+    labelsOf(server)[LABEL.owner] === owner;
+
+/** Whoever would put something on a machine has both, if anybody has. */
+function aimed(act: OperatorAct, { beside, provider, installation }: Scene): OperatorAct {
+  if (act.do !== "apply" && act.do !== "take_off" && act.do !== "attach" && act.do !== "route") return act;
+  const known = beside.known(act.do === "apply" || act.do === "take_off" ? "firewall" : "network");
+  const machines = provider.simulator.state().servers.filter((server) => isOf(server, installation));
+  for (const { owner, name } of known) {
+    const whose = OWNERS.find((one) => one === owner);
+    const its = BESIDE_NAMES.find((one) => one === name);
+    const machine = machines.map(labelsOf).find((labels) => labels[LABEL.owner] === owner)?.[LABEL.name];
+    if (whose === undefined || its === undefined) continue;
+    if (act.do === "route") return { ...act, owner: whose, name: its };
+    if (machine !== undefined) return { ...act, owner: whose, name: its, machine };
+  }
+  return act;
+}
 
 /** Lets somebody do it, whatever becomes of it. */
-export async function performOperator(scene: Scene, act: OperatorAct, given: Circumstances): Promise<void> {
+export async function performOperator(scene: Scene, wanted: OperatorAct, given: Circumstances): Promise<void> {
+  const act = aimed(wanted, scene);
   // Where several calls are under way at once, they go on in an order that the history says.
   const circumstances = { turn: turnsIn("order" in act ? act.order : 1), ...given };
-  count(scene.books, "isDry" in act && act.isDry ? `dry ${act.do}` : act.do);
+  meet(scene.books.met, `act ${"isDry" in act && act.isDry ? "dry " : ""}${act.do}`);
   const ask = (who: Owner | "admin", method: string, path: string, body?: unknown, about?: Ask) =>
     call(scene, circumstances, { who, method, path, body, ...(about === undefined ? {} : { ask: about }) });
   switch (act.do) {
     case "box": {
-      const body = { server_type: "cx23", region: "fsn1", ttl: act.ttl, labels: { run: act.run }, ...usesOf(act.uses) };
-      const about = { do: "create", owner: act.owner, name: act.name, ttl: LIVES[act.ttl], keep: null, longest: LONGEST[act.owner] } as const;
+      const body = {
+        server_type: "cx23",
+        region: "fsn1",
+        ttl: act.ttl,
+        labels: { run: act.run },
+        ...usesOf(scene, act),
+      };
+      const about = {
+        do: "create",
+        owner: act.owner,
+        name: act.name,
+        ttl: LIVES[act.ttl],
+        keep: null,
+        longest: LONGEST[act.owner],
+      } as const;
       await ask(act.owner, "PUT", `/v1/machines/${act.name}${of(act)}`, body, about);
       return;
     }
@@ -116,8 +167,14 @@ export async function performOperator(scene: Scene, act: OperatorAct, given: Cir
   }
 }
 
-/** What one uses by the names of what is there already. */
-const usesOf = (uses: readonly BesideKind[]) => Object.fromEntries(uses.map((kind) => [PLURAL[kind], ["x"]]));
+/** What one uses, by the names of what its owner has already. */
+const usesOf = ({ beside }: Scene, { owner, uses }: Extract<OperatorAct, { do: "box" }>) =>
+  Object.fromEntries(
+    uses.flatMap((kind) => {
+      const known = beside.known(kind).find((one) => one.owner === owner);
+      return known === undefined ? [] : [[PLURAL[kind], [known.name]]];
+    }),
+  );
 
 /** Alone, a dry run changes nothing; what goes on beside it does. */
 async function dry(scene: Scene, { turn }: Circumstances, act: () => Promise<Answer | undefined>): Promise<void> {

@@ -59,9 +59,12 @@ export function judgeBeside(simulator: Simulator, books: Books, clock: Clock, in
         const isInTime = end >= before + ttl - GRAIN && end <= clock.now + ttl;
         // A repeat begins a new lease only where the last has ended.
         const isKept = known !== undefined && known.end === end;
-        if (isNew && !isInTime) books.broken.push(`I4: ${kind} ${name} of ${owner} was promised to ${time(end)}, not ${ttl} ms`);
+        if (isNew && !isInTime)
+          books.broken.push(`I4: ${kind} ${name} of ${owner} was promised to ${time(end)}, not ${ttl} ms`);
         if (!isNew && known && !isKept && (known.end > clock.now || !isInTime))
-          books.broken.push(`I4: a repeat moved the end of ${kind} ${name} of ${owner} from ${time(known.end)} to ${time(end)}`);
+          books.broken.push(
+            `I4: a repeat moved the end of ${kind} ${name} of ${owner} from ${time(known.end)} to ${time(end)}`,
+          );
         leases = leases.filter((one) => one.uid !== uid);
         leases.push({ kind, owner, name, uid, key, end, isAsked: false });
       };
@@ -72,6 +75,9 @@ export function judgeBeside(simulator: Simulator, books: Books, clock: Clock, in
         if (one.owner === owner && (which === "all" || (one.kind === which.kind && one.name === which.name)))
           one.isAsked = true;
     },
+    /** Those that live, as far as their owners know. */
+    known: (kind: BesideKind): readonly Pick<Lease, "owner" | "name">[] =>
+      leases.filter((one) => one.kind === kind && !one.isAsked && one.end > clock.now),
     /** Nobody but the labels knows any lease. */
     databaseChanged(): void {
       leases = [];
@@ -90,7 +96,11 @@ export function judgeBeside(simulator: Simulator, books: Books, clock: Clock, in
       const uid = labelsOf(one)[LABEL.uid];
       const key = "public_key" in one ? bytesOf(one.public_key) : null;
       const lease = leases.find(
-        (each) => PLURAL[each.kind] === plural && (key === null ? each.uid === uid : each.key === key) && !each.isAsked && each.end > clock.now + clock.ahead + GRAIN,
+        (each) =>
+          PLURAL[each.kind] === plural &&
+          (key === null ? each.uid === uid : each.key === key) &&
+          !each.isAsked &&
+          each.end > clock.now + clock.ahead + GRAIN,
       );
       if (lease !== undefined)
         books.broken.push(`I4: ${pathname}, ${lease.name} of ${lease.owner}, is deleted before ${time(lease.end)}`);

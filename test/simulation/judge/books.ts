@@ -1,6 +1,7 @@
 /** What a history has to be judged by: what owners were told and asked for, what went wrong when, and what is broken. */
 import type { ServerState } from "../../simulator/simulator.ts";
 import type { LogEvent } from "../../../src/log.ts";
+import type { Met } from "../tally.ts";
 
 export interface Books {
   /** The end that the owner was told, by uid; unix milliseconds. */
@@ -33,6 +34,8 @@ export interface Books {
   readonly born: Map<number, number>;
   died: number;
   answers: number;
+  /** What else has happened, as a run's tally counts it. */
+  readonly met: Met;
   /** How often the judge of money was asked, and what it tolerated. */
   readonly money: Map<string, number>;
   /** How often each caller got what it asked for. */
@@ -62,17 +65,13 @@ export const openBooks = (): Books => ({
   born: new Map(),
   died: 0,
   answers: 0,
+  met: new Map(),
   money: new Map(),
   served: new Map(),
   areEventsSent: false,
   ticks: 0,
   longestOverstay: 0,
 });
-
-/** Counts what is no fault: that an act was done, or an answer given. */
-export function count(books: Books, what: string): void {
-  books.strikes.set(what, (books.strikes.get(what) ?? 0) + 1);
-}
 
 export function strike(books: Books, what: string, now: number, times = 1): void {
   books.strikes.set(what, (books.strikes.get(what) ?? 0) + times);

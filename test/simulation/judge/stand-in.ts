@@ -26,7 +26,9 @@ export function standIn(books: Books, clock: Clock, ourServers: () => ServerStat
           books.asking.delete(`${ask.owner}/${ask.name}`);
           askAll(isOne);
         }
-        const parsed = machineAnswer.safeParse(JSON.parse(answer === undefined || answer.text === "" ? "null" : answer.text));
+        const parsed = machineAnswer.safeParse(
+          JSON.parse(answer === undefined || answer.text === "" ? "null" : answer.text),
+        );
         if (!parsed.success || (answer?.status ?? 500) >= 300) return;
         if (ask.do !== "create" && ask.do !== "renew") return;
         const { machine } = parsed.data;
@@ -36,7 +38,8 @@ export function standIn(books: Books, clock: Clock, ourServers: () => ServerStat
     databaseChanged: () => {},
     changedByHand(before) {
       const after = ourServers().find(({ id }) => id === before.id);
-      if (after !== undefined) books.told.set(uidOf(after), Math.min(books.told.get(uidOf(after)) ?? Infinity, labelEnd(after)));
+      if (after !== undefined)
+        books.told.set(uidOf(after), Math.min(books.told.get(uidOf(after)) ?? Infinity, labelEnd(after)));
       strike(books, "hand", clock.now);
     },
     excuse: (why) => void books.excuses.add(why),

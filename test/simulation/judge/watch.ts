@@ -76,10 +76,13 @@ export function mayDie(server: ServerState, books: Books, now: number): boolean 
   const asked = labelTime(labelsOf(server), LABEL.created) ?? 0;
   if (books.words.some(({ which, at }) => asked <= at && which(server))) return true;
   const age = now - (books.born.get(server.id) ?? now);
-  // What it was made with could not be put on.
-  const isBare = (books.strikes.has("action_error") || books.strikes.has("by hand")) && server.public_net.firewalls.length === 0 && age > 2 * MINUTE;
+  // What it was made with could not be put on, or a person has taken it off.
+  const mayLack = books.strikes.has("action_error") || books.strikes.has("by hand");
+  const isBare =
+    (server.public_net.firewalls.length === 0 && age > 2 * MINUTE) ||
+    (server.private_net.length === 0 && age >= LAUNCH_DEADLINE);
   const isNotLaunched = server.status !== "running" && age >= LAUNCH_DEADLINE;
-  return now >= endOf(server, books) - LABEL_GRAIN || isNotLaunched || isBare || age > MAX_AGE + MOST_SKEW;
+  return now >= endOf(server, books) - LABEL_GRAIN || isNotLaunched || (mayLack && isBare) || age > MAX_AGE + MOST_SKEW;
 }
 
 const time = (ms: number): string => new Date(ms).toISOString().slice(11, 19);

@@ -1,6 +1,7 @@
 /** A kind of histories: what its world is like, what may happen there, and what a run of it must have met to have shown anything. */
 import type fc from "fast-check";
 import type { History } from "../history.ts";
+import type { KindName } from "./shares.ts";
 
 /** What mayfly is set to, as the judge knows it; milliseconds. */
 export interface Rules {
@@ -13,7 +14,7 @@ export interface Rules {
 }
 
 export interface Kind {
-  readonly name: string;
+  readonly name: KindName;
   readonly rules: Rules;
   /** What its bindings say otherwise than those of all. */
   readonly bindings: Readonly<Record<string, string>>;
@@ -22,8 +23,8 @@ export interface Kind {
   readonly isMoneyJudged: boolean;
   /** Whether other people have things in the project from the beginning. */
   readonly hasStrangers?: true;
-  /** How many of a run of two thousand are of this kind. */
-  readonly share: number;
-  /** What each run that is long enough must have met: acts, faults, reasons, report codes, as they are counted. */
+  /** So many histories must have met all of `mustMeet`; a test run plays as many. */
+  readonly enough: number;
+  /** As `Met` counts them. */
   readonly mustMeet: readonly string[];
 }

@@ -4,7 +4,8 @@ import { BESIDE_NAMES, HOLDS, performOperator, RUNS, type OperatorAct } from "..
 import type { Act } from "../history.ts";
 import type { Scene } from "../acts.ts";
 import { perform } from "../acts.ts";
-import { count, strike } from "../judge/books.ts";
+import { strike } from "../judge/books.ts";
+import { meet } from "../tally.ts";
 import { OWNERS, type Owner } from "../world/callers.ts";
 import { HAND_MADE, type HandMade, type openHands } from "../world/hands.ts";
 import type { Circumstances, Mishap } from "../world/invocation.ts";
@@ -50,7 +51,14 @@ export const operatorAct = (names: readonly string[]): fc.Arbitrary<OperatorAct>
   const whose = { owner, name };
   return fc.oneof(
     {
-      arbitrary: fc.record({ ...is("box"), owner, name: machine, ttl: oneOf(TTLS), run: oneOf(RUNS), uses: fc.subarray([...KINDS]) }),
+      arbitrary: fc.record({
+        ...is("box"),
+        owner,
+        name: machine,
+        ttl: oneOf(TTLS),
+        run: oneOf(RUNS),
+        uses: fc.subarray([...KINDS]),
+      }),
       weight: 6,
     },
     { arbitrary: fc.record({ ...is("make"), ...whose, kind: oneOf(KINDS), ttl: oneOf(TTLS) }), weight: 8 },
@@ -58,7 +66,15 @@ export const operatorAct = (names: readonly string[]): fc.Arbitrary<OperatorAct>
     { arbitrary: fc.record({ do: oneOf(["apply", "take_off", "attach"] as const), ...whose, machine }), weight: 5 },
     { arbitrary: fc.record({ ...is("route"), ...whose, gateway }), weight: 2 },
     { arbitrary: fc.record({ ...is("teardown"), owner, isDry: fc.boolean() }), weight: 2 },
-    { arbitrary: fc.record({ ...is("bulk"), owner, selector: oneOf(["run=1", "run in (1,2),!other", "run!=1"] as const), isDry: fc.boolean() }), weight: 2 },
+    {
+      arbitrary: fc.record({
+        ...is("bulk"),
+        owner,
+        selector: oneOf(["run=1", "run in (1,2),!other", "run!=1"] as const),
+        isDry: fc.boolean(),
+      }),
+      weight: 2,
+    },
     { arbitrary: fc.record({ ...is("sweep"), isDry: fc.boolean(), order: fc.nat({ max: 2 ** 24 }) }), weight: 3 },
     { arbitrary: fc.record({ ...is("release"), hold: oneOf(HOLDS) }), weight: 2 },
   );
@@ -66,7 +82,13 @@ export const operatorAct = (names: readonly string[]): fc.Arbitrary<OperatorAct>
 
 export const setting: fc.Arbitrary<OperatorStep> = fc.oneof(
   { arbitrary: fc.record({ ...is("token"), to: oneOf(["first", "second", "elsewhere"] as const) }), weight: 3 },
-  { arbitrary: fc.record({ ...is("installation"), what: oneOf(["move", "move", "move_unnamed", "forget", "name", "name"] as const) }), weight: 3 },
+  {
+    arbitrary: fc.record({
+      ...is("installation"),
+      what: oneOf(["move", "move", "move_unnamed", "forget", "name", "name"] as const),
+    }),
+    weight: 3,
+  },
   { arbitrary: fc.record({ ...is("epoch") }), weight: 1 },
   { arbitrary: fc.record({ ...is("creates"), to: oneOf(["on", "off"] as const) }), weight: 2 },
 );
@@ -77,7 +99,10 @@ export const byHand: fc.Arbitrary<OperatorStep> = fc.record({
   which: fc.nat({ max: 5 }),
   count: oneOf([1, 1, 2, 6]),
 });
-export const stillBorn: fc.Arbitrary<OperatorStep> = fc.record({ ...is("still_born"), count: fc.integer({ min: 6, max: 8 }) });
+export const stillBorn: fc.Arbitrary<OperatorStep> = fc.record({
+  ...is("still_born"),
+  count: fc.integer({ min: 6, max: 8 }),
+});
 
 interface Stage {
   readonly scene: Scene;
@@ -93,7 +118,7 @@ export async function takeOperator(
 ): Promise<void> {
   const byHands = async (what: HandMade, which: number, most: number): Promise<void> => {
     const those = await hands.act(what, which, most);
-    count(scene.books, `by hand: ${what}`);
+    meet(scene.books.met, `by hand ${what}`);
     strike(scene.books, "by hand", scene.clock.now);
     for (const before of those) scene.judge.changedByHand(before);
   };
@@ -110,7 +135,11 @@ export async function takeOperator(
       return byHands(step.what, step.which, step.count);
     case "still_born":
       for (let number = 0; number < step.count; number++)
-        await perform(scene, { do: "create", owner: "tok.ann", name: `s${number}`, ttl: "3h", spec: 0 }, circumstances(null));
+        await perform(
+          scene,
+          { do: "create", owner: "tok.ann", name: `s${number}`, ttl: "3h", spec: 0 },
+          circumstances(null),
+        );
       return byHands("power_off", 0, step.count);
     default:
       return performOperator(scene, step, circumstances(step.mishap));

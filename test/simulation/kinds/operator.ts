@@ -27,6 +27,6 @@ export const OPERATOR: Kind = {
   history,
   isMoneyJudged: false,
   hasStrangers: true,
-  share: 300,
+  enough: 60,
   mustMeet: [...EFFECTS],
 };

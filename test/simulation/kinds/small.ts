@@ -14,6 +14,12 @@ export const SMALL: Kind = {
   bindings: { MAX_MACHINES: String(OF_ALL.machines), MAX_EUR_PER_MONTH: OF_ALL.eurPerMonth.toFixed(2) },
   history,
   isMoneyJudged: true,
-  share: 2000,
-  mustMeet: [...EFFECTS, ...ODDITIES, ...MISHAPS, ...OWNERS, ...JUDGED],
+  enough: 100,
+  mustMeet: [
+    ...EFFECTS,
+    ...ODDITIES,
+    ...MISHAPS,
+    ...OWNERS.map((owner) => `served ${owner}`),
+    ...JUDGED.map((what) => `judged ${what}`),
+  ],
 };

@@ -21,7 +21,8 @@ export type HandMade = (typeof HAND_MADE)[number];
 const privateNets = z.array(z.object({ network: z.number() }));
 
 export function openHands({ simulator, byHand }: Provider, ours: string, strangers: Strangers | null) {
-  const machines = (): ServerState[] => simulator.state().servers.filter((server) => isOf(server, ours) && server.status !== "deleting");
+  const machines = (): ServerState[] =>
+    simulator.state().servers.filter((server) => isOf(server, ours) && server.status !== "deleting");
 
   const onOne: Record<Exclude<HandMade, "keep_firewall" | "keep_network">, (server: ServerState) => Promise<void>> = {
     delete: ({ id }) => byHand("DELETE", `/servers/${id}`, {}),

@@ -82,9 +82,7 @@ function runtimeOf(
         "provider",
         async () => {
           const issuer = issuerOf(request);
-          return issuer === undefined
-            ? provider.call(request, installation)
-            : (await issuerAt(issuer)).fetch(request);
+          return issuer === undefined ? provider.call(request, installation) : (await issuerAt(issuer)).fetch(request);
         },
         () => timeOut(init.signal),
       );

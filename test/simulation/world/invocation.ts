@@ -74,7 +74,7 @@ export function openInvocation({ mishap, onStrike, turn = async () => {} }: Circ
     onStrike(struck);
     isHungUp = true;
     if (kept.length === 0) return die();
-    for (let settled = 0; settled < kept.length; ) {
+    for (let settled = 0; settled < kept.length;) {
       settled = kept.length;
       await Promise.allSettled(kept);
     }

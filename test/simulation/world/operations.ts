@@ -1,5 +1,6 @@
 /** What the operator of one mayfly has set, and sets otherwise. */
-import { count, type Books } from "../judge/books.ts";
+import type { Books } from "../judge/books.ts";
+import { meet } from "../tally.ts";
 import type { Judge } from "../judge/judge.ts";
 import { LABEL } from "../../../src/machine/labels.ts";
 import type { State } from "../../simulator/simulator.ts";
@@ -46,7 +47,7 @@ export function openOperations({ mayfly, callers, judge, books, clock }: Given, 
 
   return {
     token(to: ProviderToken): void {
-      count(books, `token ${to}`);
+      meet(books.met, `token ${to}`);
       token = to;
       excuse("the token rules another project", to === "elsewhere");
       set();
@@ -54,20 +55,20 @@ export function openOperations({ mayfly, callers, judge, books, clock }: Given, 
     move(what: Move): void {
       // Of two names that were forgotten nobody would know the first one any more.
       if (what !== "name" && !areOthersNamed) return;
-      count(books, `installation ${what}`);
+      meet(books.met, `installation ${what}`);
       if (what === "move" || what === "move_unnamed") moves += 1;
       areOthersNamed = what === "move" || what === "name";
       excuse("its machines are not named as its own", !areOthersNamed);
       set();
     },
     epoch(): void {
-      count(books, "epoch");
+      meet(books.met, "epoch");
       epoch += 1;
       callers.end("all", clock.now);
       set();
     },
     creates(to: "on" | "off"): void {
-      count(books, `creates ${to}`);
+      meet(books.met, `creates ${to}`);
       creates = to;
       set();
     },

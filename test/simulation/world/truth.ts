@@ -13,8 +13,7 @@ export const firstName = (installation: string): string => installation.split(MO
 
 /** Whether something is an installation's, under whichever of its names. */
 export const isOf = (server: Pick<ServerState, "labels">, installation: string): boolean =>
-  labelsOf(server)[LABEL.managed] === "true" &&
-  firstName(labelsOf(server)[LABEL.installation] ?? "") === installation;
+  labelsOf(server)[LABEL.managed] === "true" && firstName(labelsOf(server)[LABEL.installation] ?? "") === installation;
 
 /** Ids of firewalls and networks that servers use: once a person has made such a server his own, they are his to free. */
 export const usedIds = ({ firewalls, networks }: State): ReadonlySet<number> =>
