@@ -2,9 +2,12 @@
 import * as z from "zod";
 import { sql } from "../../src/store/db.ts";
 import { performOperator } from "./acts/operator.ts";
+import { performCaller } from "./acts/caller.ts";
+import { isCallerAct } from "./kinds/caller-steps.ts";
 import { isOperatorAct } from "./kinds/operator-steps.ts";
 import type { BesideJudge } from "./judge/beside.ts";
 import type { Books } from "./judge/books.ts";
+import type { Isolation } from "./judge/isolation.ts";
 import type { Judge } from "./judge/judge.ts";
 import { OWNERS, type Callers } from "./world/callers.ts";
 import type { Database } from "./world/database.ts";
@@ -38,6 +41,7 @@ export interface Scene {
   readonly judge: Judge;
   /** The judge of what machines use. */
   readonly beside: BesideJudge;
+  readonly isolation: Isolation;
 }
 
 /** Whoever renews has something to renew, if anybody has. */
@@ -53,6 +57,7 @@ function aimed(act: Act, { kind, provider, installation }: Scene): Act {
 /** Lets somebody do something, whatever becomes of it. */
 export async function perform(scene: Scene, given: Act, circumstances: Circumstances): Promise<void> {
   if (isOperatorAct(given)) return performOperator(scene, given, circumstances);
+  if (isCallerAct(given)) return performCaller(scene, given, circumstances);
   const act = aimed(given, scene);
   const { books, clock, mayfly, callers } = scene;
   const owner = "owner" in act ? act.owner : "tok.ann";

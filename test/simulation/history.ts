@@ -2,8 +2,10 @@
 import fc from "fast-check";
 import * as z from "zod";
 import { OWNERS, type Owner } from "./world/callers.ts";
+import type { CallerAct } from "./acts/caller.ts";
 import type { OperatorAct } from "./acts/operator.ts";
 import type { EventAct } from "./events.ts";
+import type { CallerStep } from "./kinds/caller-steps.ts";
 import type { OperatorStep } from "./kinds/operator-steps.ts";
 import { MISHAPS, type Mishap } from "./world/invocation.ts";
 
@@ -24,7 +26,8 @@ export type Act =
   | { readonly do: "list" }
   | { readonly do: "tick" }
   | EventAct
-  | OperatorAct;
+  | OperatorAct
+  | CallerAct;
 
 /** What the provider does to some of the next calls of one kind. */
 export interface ProviderFault {
@@ -64,6 +67,7 @@ export const ODDITIES = ["scarce", "vanished", "odd_tick", "prices", "catalogue"
 
 export type Step =
   | OperatorStep
+  | CallerStep
   | (Exclude<Act, { do: "tick" }> & { readonly mishap: Mishap | null })
   /** A tick, whose calls that are under way at once go on as `order` says. */
   | { readonly do: "tick"; readonly order: number; readonly mishap: Mishap | null }

@@ -12,6 +12,9 @@ import { openInstallation } from "./world/installation.ts";
 import type { Circumstances, Mishap } from "./world/invocation.ts";
 import { createOverstay, liveRows, type Quality } from "./judge/overstay.ts";
 import { judgeBeside } from "./judge/beside.ts";
+import { judgeIsolation } from "./judge/isolation.ts";
+import { performCaller } from "./acts/caller.ts";
+import { isCallerAct } from "./kinds/caller-steps.ts";
 import { standIn } from "./judge/stand-in.ts";
 import { takeOperator } from "./kinds/operator-steps.ts";
 import { openMoney } from "./money/money.ts";
@@ -50,6 +53,7 @@ export async function play(
   const provider = money?.watching() ?? bare;
   const ourServers = () => provider.simulator.state().servers.filter((server) => isOf(server, ours));
   const judge = standIn(books, clock, ourServers);
+  const isolation = judgeIsolation(provider.simulator, database, books, clock);
   const beside = judgeBeside(provider.simulator, books, clock, ours);
   const projects = openProjects(provider, clock, books);
   const watched: Pick<Provider, "call"> = {
@@ -88,6 +92,7 @@ export async function play(
     money,
     judge,
     beside,
+    isolation,
   };
   const operations = openOperations({ ...scene }, ours);
   const sibling: Scene = {
@@ -118,6 +123,7 @@ export async function play(
   const forgetMore = (): void => {
     judge.databaseChanged();
     beside.databaseChanged();
+    isolation.databaseChanged();
     scene.callers.forget();
   };
 
@@ -241,6 +247,7 @@ export async function play(
         return become(database, mine);
       }
       default:
+        if (isCallerAct(step)) return performCaller(scene, step, circumstances(step.mishap));
         return takeOperator({ scene, operations, hands }, step, circumstances);
     }
   }

@@ -1,0 +1,189 @@
+/** What callers of all kinds ask for: by names and ids, waiting and hanging up, with tokens that end. */
+import type { Ask } from "../judge/judge.ts";
+import { LABEL } from "../../../src/machine/labels.ts";
+import { LIVES } from "../history.ts";
+import type { Scene } from "../acts.ts";
+import { meet } from "../tally.ts";
+import { CALLERS, LONGEST, type Caller } from "../world/callers.ts";
+import type { Known } from "../judge/isolation.ts";
+import type { Circumstances } from "../world/invocation.ts";
+import { MINUTE } from "../world/settings.ts";
+import { SPECS } from "../world/specs.ts";
+import { labelsOf, uidOf } from "../world/truth.ts";
+import { turnsIn } from "../world/turns.ts";
+import { call } from "./call.ts";
+
+type Ttl = keyof typeof LIVES;
+
+/** By one's own name, or by the id of that number among all that anybody was ever told. */
+export type Ref =
+  | { readonly by: "name"; readonly name: string }
+  | { readonly by: "id"; readonly which: number; readonly isOwn: boolean };
+
+export const LISTS = [
+  "/v1/machines",
+  "/v1/machines?per_page=1&page=1",
+  "/v1/machines?per_page=1&page=2",
+  "/v1/machines?status=destroyed&per_page=50",
+  "/v1/machines?status=running&status=creating",
+  "/v1/machines?status=destroyed&since=1h&reason=expired",
+  "/v1/machines?label_selector=!none",
+  "/v1/firewalls",
+  "/v1/networks",
+  "/v1/ssh_keys",
+  "/v1/events?per_page=50",
+  "/v1/usage?by=owner",
+  "/v1/usage?by=server_type",
+  "/v1/whoami",
+] as const;
+
+/** Those of `specs.ts`, and one that a tight policy lets pass. */
+const ORDERS = [...SPECS, { server_type: "cx23", region: "fsn1", firewalls: [{ deny_all: true, rules: [] }] }] as const;
+/** What policies forbid, by the number of the order. */
+const FORBIDDEN: Partial<Record<Caller, readonly number[]>> = {
+  "tok.eve": [0, 1],
+  "gl.e7be96a5.20.forge": [2, 3],
+};
+
+export const REVOCABLE = ["tok.bob", "tok.eve"] as const satisfies readonly Caller[];
+
+export type CallerAct =
+  | {
+      readonly do: "order";
+      readonly who: Caller;
+      /** Null = under one that is made for it. */
+      readonly name: string | null;
+      readonly spec: 0 | 1 | 2 | 3;
+      readonly ttl: Ttl;
+      readonly wait: 0 | 5 | 30;
+    }
+  | { readonly do: "look"; readonly who: Caller; readonly ref: Ref; readonly wait: 0 | 30 }
+  | { readonly do: "browse"; readonly who: Caller; readonly what: (typeof LISTS)[number] }
+  | { readonly do: "extend"; readonly who: Caller; readonly ref: Ref; readonly ttl: Ttl }
+  | {
+      readonly do: "end";
+      readonly who: Caller;
+      readonly ref: Ref;
+      readonly isFailed: boolean;
+      readonly tombstone: "10m" | null;
+    }
+  | { readonly do: "revoke"; readonly who: (typeof REVOCABLE)[number]; readonly isAll: boolean };
+
+/** The admin names whom it acts for. */
+const own = (who: Caller, path: string): string =>
+  who === "tok.ann" ? `${path}${path.includes("?") ? "&" : "?"}owner=tok.ann` : path;
+
+/** What a ref means to this caller, and whether it is another's. */
+function meant(
+  { isolation }: Scene,
+  who: Caller,
+  ref: Ref,
+): { path: string; machine: Known | null; isAnothers: boolean } {
+  if (ref.by === "name") return { path: ref.name, machine: { uid: "", owner: who, name: ref.name }, isAnothers: false };
+  const known = isolation.known().filter(({ owner }) => (owner === who) === ref.isOwn);
+  const machine = known[ref.which % Math.max(1, known.length)];
+  if (machine === undefined) return { path: NOBODYS, machine: null, isAnothers: false };
+  return { path: `mch_${machine.uid}`, machine, isAnothers: machine.owner !== who };
+}
+const NOBODYS = "mch_99999999-0000-4000-8000-000000000009";
+
+/** Lets somebody do it, whatever becomes of it. */
+export async function performCaller(scene: Scene, act: CallerAct, given: Circumstances): Promise<void> {
+  const { books, isolation, callers, clock } = scene;
+  const circumstances = { turn: turnsIn(1), ...given };
+  const ask = async (method: string, path: string, body?: unknown, about?: Ask) => {
+    const request = {
+      who: act.who,
+      method,
+      path: own(act.who, path),
+      body,
+      ...(about === undefined ? {} : { ask: about }),
+    };
+    const answer = await call(scene, circumstances, request);
+    if (answer !== undefined) isolation.check(act.who, answer, `${method} ${path}`);
+    return answer;
+  };
+  /** By what a ref means: another's is not there, and stays as it is. */
+  const askOf = async (ref: Ref, method: string, more: string, body: unknown, about: (machine: Known) => Ask) => {
+    const { path, machine, isAnothers } = meant(scene, act.who, ref);
+    const judge =
+      isAnothers && machine !== null && given.turn === undefined ? await isolation.untouched(machine.uid) : null;
+    const about_ = machine === null || isAnothers ? undefined : about(machine);
+    const answer = await ask(method, `/v1/machines/${path}${more}`, body, about_);
+    await judge?.(answer, `${method} of another's machine by ${act.who}`);
+    if (isAnothers) meet(books.met, "act on another's");
+    return answer;
+  };
+  meet(books.met, `act ${act.do}`);
+  switch (act.do) {
+    case "order": {
+      const { who, name, spec, ttl, wait } = act;
+      const { keep_on_failure: keep = null } = { keep_on_failure: null, ...ORDERS[spec] };
+      const hears = isolation.orders(who, name, String(spec));
+      const about = {
+        do: "create",
+        owner: who,
+        name,
+        ttl: LIVES[ttl],
+        keep: keep === null ? null : LIVES[keep],
+        longest: LONGEST[who],
+      } as const;
+      const query = wait === 0 ? "" : `?wait=${wait}`;
+      const path = name === null ? `/v1/machines${query}` : `/v1/machines/${name}${query}`;
+      const answer = await ask(name === null ? "POST" : "PUT", path, { ...ORDERS[spec], ttl }, about);
+      hears(answer);
+      if (FORBIDDEN[who]?.includes(spec) === true && answer !== undefined && answer.status < 300)
+        books.broken.push(`policy: ${who} was given what its policy forbids`);
+      return;
+    }
+    case "look":
+      await askOf(act.ref, "GET", act.wait === 0 ? "" : `?wait=${act.wait}`, undefined, () => ({ do: "read" }));
+      return;
+    case "browse":
+      await ask("GET", act.what);
+      return;
+    case "extend":
+      await askOf(act.ref, "POST", "/renew", { ttl: act.ttl }, ({ owner, name }) => ({
+        do: "renew",
+        owner,
+        name,
+        ttl: LIVES[act.ttl],
+      }));
+      return;
+    case "end": {
+      const { ref, isFailed, tombstone } = act;
+      const words = [
+        ...(isFailed ? ["outcome=failure"] : []),
+        ...(tombstone === null ? [] : [`tombstone=${tombstone}`]),
+      ];
+      const asked = clock.now;
+      const answer = await askOf(
+        ref,
+        "DELETE",
+        words.length === 0 ? "" : `?${words.join("&")}`,
+        undefined,
+        ({ owner, name }) => ({
+          do: "destroy",
+          owner,
+          name,
+          isFailed,
+        }),
+      );
+      if (tombstone !== null && ref.by === "name" && answer !== undefined && answer.status < 300)
+        isolation.forbids(act.who, ref.name, asked + 10 * MINUTE);
+      return;
+    }
+    case "revoke": {
+      const id = callers.tokenIdOf(act.who);
+      if (id === undefined) return;
+      const which = (server: Parameters<typeof uidOf>[0]) => labelsOf(server)[LABEL.owner] === act.who;
+      const path = `/v1/tokens/${id}${act.isAll ? "?destroy=true" : ""}`;
+      const about: Ask = act.isAll ? { do: "destroy_all", which } : { do: "read" };
+      const answer = await call(scene, circumstances, { who: "admin", method: "DELETE", path, ask: about });
+      if (answer !== undefined && answer.status < 300) callers.end(act.who, clock.now);
+    }
+  }
+}
+
+/** Everybody whose calls are to be served. */
+export const SERVED: readonly string[] = [...CALLERS, "admin"].map((who) => `served ${who}`);
