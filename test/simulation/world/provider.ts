@@ -90,15 +90,17 @@ export function openProvider(clock: Clock, books: Books) {
     /** A person's call, who tries until it is done. */
     async byHand(method: string, path: string, body: unknown): Promise<void> {
       const url = `https://api.hetzner.cloud/v1${path}`;
+      let last = "nothing";
       for (let tries = 0; tries < MOST_TRIES; tries++) {
         const headers = { Authorization: "Bearer a-person" };
         const request = new Request(url, { method, headers, body: JSON.stringify(body) });
         const answer = await simulator.fetch(request).catch(notCut);
         countHits(null);
         if (answer?.ok) return;
+        last = (await answer?.text()) ?? last;
         clock.now += BREATH_MS;
       }
-      throw new Error(`a person could not ${method} ${path}`);
+      throw new Error(`a person could not ${method} ${path}: ${last}`);
     },
     /** A call that an installation sends. */
     async call(request: Request, installation: string): Promise<Response> {
