@@ -248,7 +248,7 @@ export async function play(
       }
       default:
         if (isCallerAct(step)) return performCaller(scene, step, circumstances(step.mishap));
-        return takeOperator({ scene, operations, hands }, step, circumstances);
+        return takeOperator({ scene, operations, hands, tick: () => tick(null) }, step, circumstances);
     }
   }
 

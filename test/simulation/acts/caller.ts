@@ -5,8 +5,9 @@ import { LIVES } from "../history.ts";
 import type { Scene } from "../acts.ts";
 import { meet } from "../tally.ts";
 import { CALLERS, LONGEST, type Caller } from "../world/callers.ts";
+import type { Books } from "../judge/books.ts";
 import type { Known } from "../judge/isolation.ts";
-import type { Circumstances } from "../world/invocation.ts";
+import { HANG_UP, type Circumstances } from "../world/invocation.ts";
 import { MINUTE } from "../world/settings.ts";
 import { SPECS } from "../world/specs.ts";
 import { labelsOf, uidOf } from "../world/truth.ts";
@@ -57,33 +58,35 @@ export type CallerAct =
       readonly ttl: Ttl;
       readonly wait: 0 | 5 | 30;
     }
-  | { readonly do: "look"; readonly who: Caller; readonly ref: Ref; readonly wait: 0 | 30 }
+  | { readonly do: "look"; readonly who: Caller | "admin"; readonly ref: Ref; readonly wait: 0 | 30 }
   | { readonly do: "browse"; readonly who: Caller; readonly what: (typeof LISTS)[number] }
-  | { readonly do: "extend"; readonly who: Caller; readonly ref: Ref; readonly ttl: Ttl }
+  | { readonly do: "extend"; readonly who: Caller | "admin"; readonly ref: Ref; readonly ttl: Ttl }
   | {
       readonly do: "end";
-      readonly who: Caller;
+      readonly who: Caller | "admin";
       readonly ref: Ref;
       readonly isFailed: boolean;
       readonly tombstone: "10m" | null;
     }
+  /** Asks for what another has by naming it as the owner. */
+  | { readonly do: "pretend"; readonly who: Caller; readonly as: Caller }
   | { readonly do: "revoke"; readonly who: (typeof REVOCABLE)[number]; readonly isAll: boolean };
 
 /** The admin names whom it acts for. */
-const own = (who: Caller, path: string): string =>
+const own = (who: Caller | "admin", path: string): string =>
   who === "tok.ann" ? `${path}${path.includes("?") ? "&" : "?"}owner=tok.ann` : path;
 
 /** What a ref means to this caller, and whether it is another's. */
 function meant(
   { isolation }: Scene,
-  who: Caller,
+  who: Caller | "admin",
   ref: Ref,
 ): { path: string; machine: Known | null; isAnothers: boolean } {
   if (ref.by === "name") return { path: ref.name, machine: { uid: "", owner: who, name: ref.name }, isAnothers: false };
-  const known = isolation.known().filter(({ owner }) => (owner === who) === ref.isOwn);
+  const known = isolation.known().filter(({ owner }) => who === "admin" || (owner === who) === ref.isOwn);
   const machine = known[ref.which % Math.max(1, known.length)];
   if (machine === undefined) return { path: NOBODYS, machine: null, isAnothers: false };
-  return { path: `mch_${machine.uid}`, machine, isAnothers: machine.owner !== who };
+  return { path: `mch_${machine.uid}`, machine, isAnothers: who !== "admin" && machine.owner !== who };
 }
 const NOBODYS = "mch_99999999-0000-4000-8000-000000000009";
 
@@ -100,7 +103,7 @@ export async function performCaller(scene: Scene, act: CallerAct, given: Circums
       ...(about === undefined ? {} : { ask: about }),
     };
     const answer = await call(scene, circumstances, request);
-    if (answer !== undefined) isolation.check(act.who, answer, `${method} ${path}`);
+    if (answer !== undefined && act.who !== "admin") isolation.check(act.who, answer, `${method} ${path}`);
     return answer;
   };
   /** By what a ref means: another's is not there, and stays as it is. */
@@ -108,8 +111,8 @@ export async function performCaller(scene: Scene, act: CallerAct, given: Circums
     const { path, machine, isAnothers } = meant(scene, act.who, ref);
     const judge =
       isAnothers && machine !== null && given.turn === undefined ? await isolation.untouched(machine.uid) : null;
-    const about_ = machine === null || isAnothers ? undefined : about(machine);
-    const answer = await ask(method, `/v1/machines/${path}${more}`, body, about_);
+    const means = machine === null || isAnothers ? undefined : about(machine);
+    const answer = await ask(method, `/v1/machines/${path}${more}`, body, means);
     await judge?.(answer, `${method} of another's machine by ${act.who}`);
     if (isAnothers) meet(books.met, "act on another's");
     return answer;
@@ -130,8 +133,11 @@ export async function performCaller(scene: Scene, act: CallerAct, given: Circums
       } as const;
       const query = wait === 0 ? "" : `?wait=${wait}`;
       const path = name === null ? `/v1/machines${query}` : `/v1/machines/${name}${query}`;
+      const faults = faultsIn(books);
       const answer = await ask(name === null ? "POST" : "PUT", path, { ...ORDERS[spec], ttl }, about);
       hears(answer);
+      const hasHungUp = given.mishap?.what === HANG_UP && given.turn === undefined && answer === undefined;
+      if (hasHungUp && name !== null && faultsIn(books) === faults) await isolation.finished(who, name);
       if (FORBIDDEN[who]?.includes(spec) === true && answer !== undefined && answer.status < 300)
         books.broken.push(`policy: ${who} was given what its policy forbids`);
       return;
@@ -169,8 +175,16 @@ export async function performCaller(scene: Scene, act: CallerAct, given: Circums
           isFailed,
         }),
       );
-      if (tombstone !== null && ref.by === "name" && answer !== undefined && answer.status < 300)
+      if (tombstone !== null && ref.by === "name" && act.who !== "admin" && answer !== undefined && answer.status < 300)
         isolation.forbids(act.who, ref.name, asked + 10 * MINUTE);
+      return;
+    }
+    case "pretend": {
+      const { who, as } = act;
+      const answer = await call(scene, circumstances, { who, method: "GET", path: `/v1/machines?owner=${as}` });
+      const mayAsk = who === as || who === "tok.ann";
+      if (!mayAsk && answer !== undefined && answer.status < 400)
+        books.broken.push(`I9: ${who} was shown what ${as} has by saying that it is ${as}`);
       return;
     }
     case "revoke": {
@@ -184,6 +198,10 @@ export async function performCaller(scene: Scene, act: CallerAct, given: Circums
     }
   }
 }
+
+/** How often anything but a caller who hung up has struck. */
+const faultsIn = ({ strikes }: Books): number =>
+  [...strikes].reduce((sum, [what, times]) => sum + (what === HANG_UP ? 0 : times), 0);
 
 /** Everybody whose calls are to be served. */
 export const SERVED: readonly string[] = [...CALLERS, "admin"].map((who) => `served ${who}`);

@@ -78,6 +78,16 @@ export function judgeIsolation(simulator: Simulator, database: Database, books: 
       specs.clear();
       forbidden.clear();
     },
+    /** Whoever hung up changed nothing: what was begun under a name was finished, and what came of it written down. */
+    async finished(who: Caller, name: string): Promise<void> {
+      const open = sql(
+        `SELECT uid FROM machines WHERE owner = ? AND name = ? AND phase = 'requested' AND provider_id IS NULL AND last_error IS NULL`,
+        who,
+        name,
+      );
+      for (const { uid } of await database.rows(open))
+        books.broken.push(`hang-up: ${String(uid)} was begun, and was not finished when its caller hung up`);
+    },
     /** To be called before somebody uses another's machine by its id: what it answers is told the answer, and finds nothing changed. */
     async untouched(uid: string): Promise<(answer: Answer | undefined, what: string) => Promise<void>> {
       const row = async () => JSON.stringify(await database.rows(sql("SELECT * FROM machines WHERE uid = ?", uid)));

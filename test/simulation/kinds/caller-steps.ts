@@ -12,6 +12,7 @@ const ACTS: Readonly<Record<CallerAct["do"], true>> = {
   browse: true,
   extend: true,
   end: true,
+  pretend: true,
   revoke: true,
 };
 /** Whether an act, or a step, is one of these. */
@@ -25,6 +26,7 @@ const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;
 /** What callers ask for of machines of these names. */
 export const callerAct = (names: readonly string[]): fc.Arbitrary<CallerAct> => {
   const who = oneOf(CALLERS);
+  const anybody = oneOf([...CALLERS, "admin" as const]);
   const ref: fc.Arbitrary<Ref> = fc.oneof(
     { arbitrary: fc.record({ by: fc.constant("name" as const), name: oneOf(names) }), weight: 3 },
     {
@@ -44,19 +46,20 @@ export const callerAct = (names: readonly string[]): fc.Arbitrary<CallerAct> => 
       }),
       weight: 10,
     },
-    { arbitrary: fc.record({ ...is("look"), who, ref, wait: oneOf([0, 30] as const) }), weight: 4 },
+    { arbitrary: fc.record({ ...is("look"), who: anybody, ref, wait: oneOf([0, 30] as const) }), weight: 4 },
     { arbitrary: fc.record({ ...is("browse"), who, what: oneOf(LISTS) }), weight: 4 },
-    { arbitrary: fc.record({ ...is("extend"), who, ref, ttl: oneOf(TTLS) }), weight: 5 },
+    { arbitrary: fc.record({ ...is("extend"), who: anybody, ref, ttl: oneOf(TTLS) }), weight: 5 },
     {
       arbitrary: fc.record({
         ...is("end"),
-        who,
+        who: anybody,
         ref,
         isFailed: fc.boolean(),
         tombstone: oneOf([null, null, "10m"] as const),
       }),
       weight: 4,
     },
+    { arbitrary: fc.record({ ...is("pretend"), who, as: who }), weight: 1 },
     { arbitrary: fc.record({ ...is("revoke"), who: oneOf(REVOCABLE), isAll: fc.boolean() }), weight: 1 },
   );
 };

@@ -8,6 +8,7 @@ import { strike } from "../judge/books.ts";
 import { meet } from "../tally.ts";
 import { OWNERS, type Owner } from "../world/callers.ts";
 import { HAND_MADE, type HandMade, type openHands } from "../world/hands.ts";
+import { MINUTE } from "../world/settings.ts";
 import type { Circumstances, Mishap } from "../world/invocation.ts";
 import type { Move, Operations } from "../world/operations.ts";
 import type { ProviderToken } from "../world/projects.ts";
@@ -19,8 +20,8 @@ export type OperatorStep =
   | { readonly do: "epoch" }
   | { readonly do: "creates"; readonly to: "on" | "off" }
   | { readonly do: "by_hand"; readonly what: HandMade; readonly which: number; readonly count: number }
-  /** So many creates whose machines somebody switches off before they run. */
-  | { readonly do: "still_born"; readonly count: number };
+  /** So many creates whose machines somebody switches off before they run, or deletes when they do. */
+  | { readonly do: "wave"; readonly what: "still_born" | "wiped_out"; readonly count: number };
 
 const ACTS: Readonly<Record<OperatorAct["do"], true>> = {
   box: true,
@@ -99,8 +100,9 @@ export const byHand: fc.Arbitrary<OperatorStep> = fc.record({
   which: fc.nat({ max: 5 }),
   count: oneOf([1, 1, 2, 6]),
 });
-export const stillBorn: fc.Arbitrary<OperatorStep> = fc.record({
-  ...is("still_born"),
+export const wave: fc.Arbitrary<OperatorStep> = fc.record({
+  ...is("wave"),
+  what: oneOf(["still_born", "wiped_out"] as const),
   count: fc.integer({ min: 6, max: 8 }),
 });
 
@@ -108,11 +110,12 @@ interface Stage {
   readonly scene: Scene;
   readonly operations: Operations;
   readonly hands: ReturnType<typeof openHands>;
+  readonly tick: () => Promise<void>;
 }
 
 /** Lets it happen. */
 export async function takeOperator(
-  { scene, operations, hands }: Stage,
+  { scene, operations, hands, tick }: Stage,
   step: OperatorStep,
   circumstances: (mishap: Mishap | null) => Circumstances,
 ): Promise<void> {
@@ -133,14 +136,20 @@ export async function takeOperator(
       return operations.creates(step.to);
     case "by_hand":
       return byHands(step.what, step.which, step.count);
-    case "still_born":
+    case "wave":
       for (let number = 0; number < step.count; number++)
         await perform(
           scene,
-          { do: "create", owner: "tok.ann", name: `s${number}`, ttl: "3h", spec: 0 },
+          { do: "create", owner: "tok.ann", name: `w${number}`, ttl: "3h", spec: 0 },
           circumstances(null),
         );
-      return byHands("power_off", 0, step.count);
+      if (step.what === "still_born") return byHands("power_off", 0, step.count);
+      // So that they were seen to run.
+      for (let minute = 0; minute < 2; minute++) {
+        scene.clock.now += MINUTE;
+        await tick();
+      }
+      return byHands("delete", 0, step.count);
     default:
       return performOperator(scene, step, circumstances(step.mishap));
   }

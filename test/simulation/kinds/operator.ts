@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { EFFECTS, mishap, NAMES, step, type History } from "../history.ts";
 import { HOUR, MINUTE } from "../world/settings.ts";
-import { byHand, operatorAct, setting, stillBorn } from "./operator-steps.ts";
+import { byHand, operatorAct, setting, wave } from "./operator-steps.ts";
 import type { Kind } from "./kind.ts";
 
 const act = operatorAct(NAMES);
@@ -14,7 +14,7 @@ const history: fc.Arbitrary<History> = fc.record({
       { arbitrary: fc.tuple(act, mishap).map(([one, met]) => ({ ...one, mishap: met })), weight: 18 },
       { arbitrary: setting, weight: 3 },
       { arbitrary: byHand, weight: 3 },
-      { arbitrary: stillBorn, weight: 1 },
+      { arbitrary: wave, weight: 1 },
     ),
     { minLength: 1, maxLength: 40, size: "max" },
   ),
