@@ -1,10 +1,8 @@
 /** What callers and cron do to one mayfly, and what is written down of the answers. */
 import * as z from "zod";
 import { sql } from "../../src/store/db.ts";
-import { performOperator } from "./acts/operator.ts";
-import { performCaller } from "./acts/caller.ts";
-import { isCallerAct } from "./kinds/caller-steps.ts";
-import { isOperatorAct } from "./kinds/operator-steps.ts";
+import { isOperatorAct, performOperator, type OperatorAct } from "./acts/operator.ts";
+import { isCallerAct, performCaller, type CallerAct } from "./acts/caller.ts";
 import type { BesideJudge } from "./judge/beside.ts";
 import type { Books } from "./judge/books.ts";
 import type { Isolation } from "./judge/isolation.ts";
@@ -44,8 +42,11 @@ export interface Scene {
   readonly isolation: Isolation;
 }
 
+/** What is neither an operator's nor of the callers of all kinds. */
+type Plain = Exclude<Act, OperatorAct | CallerAct>;
+
 /** Whoever renews has something to renew, if anybody has. */
-function aimed(act: Act, { kind, provider, installation }: Scene): Act {
+function aimed(act: Plain, { kind, provider, installation }: Scene): Plain {
   if (act.do !== "renew") return act;
   const { servers } = provider.simulator.state();
   const keys = new Set(servers.filter((one) => isOf(one, installation)).map(keyOfServer));

@@ -1,4 +1,5 @@
 /** What callers of all kinds ask for: by names and ids, waiting and hanging up, with tokens that end. */
+import type { ServerState } from "../../simulator/simulator.ts";
 import type { Ask } from "../judge/judge.ts";
 import { LABEL } from "../../../src/machine/labels.ts";
 import { LIVES } from "../history.ts";
@@ -10,7 +11,7 @@ import type { Known } from "../judge/isolation.ts";
 import { HANG_UP, type Circumstances } from "../world/invocation.ts";
 import { MINUTE } from "../world/settings.ts";
 import { SPECS } from "../world/specs.ts";
-import { labelsOf, uidOf } from "../world/truth.ts";
+import { labelsOf } from "../world/truth.ts";
 import { turnsIn } from "../world/turns.ts";
 import { call } from "./call.ts";
 
@@ -72,6 +73,19 @@ export type CallerAct =
   | { readonly do: "pretend"; readonly who: Caller; readonly as: Caller }
   | { readonly do: "revoke"; readonly who: (typeof REVOCABLE)[number]; readonly isAll: boolean };
 
+const ACTS: Readonly<Record<CallerAct["do"], true>> = {
+  order: true,
+  look: true,
+  browse: true,
+  extend: true,
+  end: true,
+  pretend: true,
+  revoke: true,
+};
+/** Whether an act, or a step, is one of these. */
+export const isCallerAct = <T extends { readonly do: string }>(act: T): act is Extract<T, { do: CallerAct["do"] }> =>
+  act.do in ACTS;
+
 /** The admin names whom it acts for. */
 const own = (who: Caller | "admin", path: string): string =>
   who === "tok.ann" ? `${path}${path.includes("?") ? "&" : "?"}owner=tok.ann` : path;
@@ -121,7 +135,7 @@ export async function performCaller(scene: Scene, act: CallerAct, given: Circums
   switch (act.do) {
     case "order": {
       const { who, name, spec, ttl, wait } = act;
-      const { keep_on_failure: keep = null } = { keep_on_failure: null, ...ORDERS[spec] };
+      const { keep_on_failure: keep } = { keep_on_failure: null, ...ORDERS[spec] };
       const hears = isolation.orders(who, name, String(spec));
       const about = {
         do: "create",
@@ -190,7 +204,7 @@ export async function performCaller(scene: Scene, act: CallerAct, given: Circums
     case "revoke": {
       const id = callers.tokenIdOf(act.who);
       if (id === undefined) return;
-      const which = (server: Parameters<typeof uidOf>[0]) => labelsOf(server)[LABEL.owner] === act.who;
+      const which = (server: ServerState) => labelsOf(server)[LABEL.owner] === act.who;
       const path = `/v1/tokens/${id}${act.isAll ? "?destroy=true" : ""}`;
       const about: Ask = act.isAll ? { do: "destroy_all", which } : { do: "read" };
       const answer = await call(scene, circumstances, { who: "admin", method: "DELETE", path, ask: about });

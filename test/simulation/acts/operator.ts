@@ -63,6 +63,24 @@ const WHAT = {
   firewall: { rules: [{ direction: "in", protocol: "tcp", port: "22" }] },
   network: { ip_range: "10.1.0.0/16", region: "fsn1" },
 } as const;
+const ACTS: Readonly<Record<OperatorAct["do"], true>> = {
+  box: true,
+  make: true,
+  unmake: true,
+  apply: true,
+  take_off: true,
+  attach: true,
+  route: true,
+  teardown: true,
+  bulk: true,
+  sweep: true,
+  release: true,
+};
+/** Whether an act is one of these. */
+export const isOperatorAct = <T extends { readonly do: string }>(
+  act: T,
+): act is Extract<T, { do: OperatorAct["do"] }> => act.do in ACTS;
+
 /** `y` is one that stood in the project before. */
 const KEYS = { x: KEY_A, y: KNOWN_KEY } as const;
 

@@ -6,19 +6,6 @@ import { HANG_UP, type Mishap } from "../world/invocation.ts";
 
 export type CallerStep = CallerAct & { readonly mishap: Mishap | null };
 
-const ACTS: Readonly<Record<CallerAct["do"], true>> = {
-  order: true,
-  look: true,
-  browse: true,
-  extend: true,
-  end: true,
-  pretend: true,
-  revoke: true,
-};
-/** Whether an act, or a step, is one of these. */
-export const isCallerAct = <T extends { readonly do: string }>(act: T): act is Extract<T, { do: CallerAct["do"] }> =>
-  act.do in ACTS;
-
 const oneOf = <T>(list: readonly T[]) => fc.constantFrom(...list);
 const is = <const T extends string>(word: T) => ({ do: fc.constant(word) });
 const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;

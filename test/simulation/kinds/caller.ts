@@ -6,6 +6,7 @@ import { mishap, NAMES, step, type History } from "../history.ts";
 import { HANG_UP } from "../world/invocation.ts";
 import { HOUR, MINUTE } from "../world/settings.ts";
 import { callerAct, hangUp } from "./caller-steps.ts";
+import { withMishap } from "./with-mishap.ts";
 import type { Kind } from "./kind.ts";
 
 const act = callerAct(NAMES);
@@ -15,8 +16,8 @@ const history: fc.Arbitrary<History> = fc.record({
   steps: fc.array(
     fc.oneof(
       { arbitrary: step, weight: 8 },
-      { arbitrary: fc.tuple(act, met).map(([one, own]) => ({ ...one, mishap: own })), weight: 24 },
-      { arbitrary: fc.tuple(eventAct, mishap).map(([one, own]) => ({ ...one, mishap: own })), weight: 4 },
+      { arbitrary: withMishap(act, met), weight: 24 },
+      { arbitrary: withMishap(eventAct, mishap), weight: 4 },
       {
         arbitrary: fc.record({
           do: fc.constant("together" as const),

@@ -1,16 +1,10 @@
 /** What happens where somebody operates mayfly: settings, holds, hands in the project, and all that is made beside machines. */
 import fc from "fast-check";
-import { BESIDE_NAMES, HOLDS, performOperator, RUNS, type OperatorAct } from "../acts/operator.ts";
-import type { Act } from "../history.ts";
-import type { Scene } from "../acts.ts";
-import { perform } from "../acts.ts";
-import { strike } from "../judge/books.ts";
-import { meet } from "../tally.ts";
+import { BESIDE_NAMES, HOLDS, RUNS, type OperatorAct } from "../acts/operator.ts";
 import { OWNERS, type Owner } from "../world/callers.ts";
-import { HAND_MADE, type HandMade, type openHands } from "../world/hands.ts";
-import { MINUTE } from "../world/settings.ts";
-import type { Circumstances, Mishap } from "../world/invocation.ts";
-import type { Move, Operations } from "../world/operations.ts";
+import { HAND_MADE, type HandMade } from "../world/hands.ts";
+import type { Mishap } from "../world/invocation.ts";
+import type { Move } from "../world/operations.ts";
 import type { ProviderToken } from "../world/projects.ts";
 
 export type OperatorStep =
@@ -22,21 +16,6 @@ export type OperatorStep =
   | { readonly do: "by_hand"; readonly what: HandMade; readonly which: number; readonly count: number }
   /** So many creates whose machines somebody switches off before they run, or deletes when they do. */
   | { readonly do: "wave"; readonly what: "still_born" | "wiped_out"; readonly count: number };
-
-const ACTS: Readonly<Record<OperatorAct["do"], true>> = {
-  box: true,
-  make: true,
-  unmake: true,
-  apply: true,
-  take_off: true,
-  attach: true,
-  route: true,
-  teardown: true,
-  bulk: true,
-  sweep: true,
-  release: true,
-};
-export const isOperatorAct = (act: Act): act is OperatorAct => act.do in ACTS;
 
 const oneOf = <T>(list: readonly T[]) => fc.constantFrom(...list);
 const is = <const T extends string>(word: T) => ({ do: fc.constant(word) });
@@ -105,52 +84,3 @@ export const wave: fc.Arbitrary<OperatorStep> = fc.record({
   what: oneOf(["still_born", "wiped_out"] as const),
   count: fc.integer({ min: 6, max: 8 }),
 });
-
-interface Stage {
-  readonly scene: Scene;
-  readonly operations: Operations;
-  readonly hands: ReturnType<typeof openHands>;
-  readonly tick: () => Promise<void>;
-}
-
-/** Lets it happen. */
-export async function takeOperator(
-  { scene, operations, hands, tick }: Stage,
-  step: OperatorStep,
-  circumstances: (mishap: Mishap | null) => Circumstances,
-): Promise<void> {
-  const byHands = async (what: HandMade, which: number, most: number): Promise<void> => {
-    const those = await hands.act(what, which, most);
-    meet(scene.books.met, `by hand ${what}`);
-    strike(scene.books, "by hand", scene.clock.now);
-    for (const before of those) scene.judge.changedByHand(before);
-  };
-  switch (step.do) {
-    case "token":
-      return operations.token(step.to);
-    case "installation":
-      return operations.move(step.what);
-    case "epoch":
-      return operations.epoch();
-    case "creates":
-      return operations.creates(step.to);
-    case "by_hand":
-      return byHands(step.what, step.which, step.count);
-    case "wave":
-      for (let number = 0; number < step.count; number++)
-        await perform(
-          scene,
-          { do: "create", owner: "tok.ann", name: `w${number}`, ttl: "3h", spec: 0 },
-          circumstances(null),
-        );
-      if (step.what === "still_born") return byHands("power_off", 0, step.count);
-      // So that they were seen to run.
-      for (let minute = 0; minute < 2; minute++) {
-        scene.clock.now += MINUTE;
-        await tick();
-      }
-      return byHands("delete", 0, step.count);
-    default:
-      return performOperator(scene, step, circumstances(step.mishap));
-  }
-}

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { EFFECTS, mishap, NAMES, step, type History } from "../history.ts";
 import { HOUR, MINUTE } from "../world/settings.ts";
+import { withMishap } from "./with-mishap.ts";
 import { byHand, operatorAct, setting, wave } from "./operator-steps.ts";
 import type { Kind } from "./kind.ts";
 
@@ -11,7 +12,7 @@ const history: fc.Arbitrary<History> = fc.record({
   steps: fc.array(
     fc.oneof(
       { arbitrary: step, weight: 14 },
-      { arbitrary: fc.tuple(act, mishap).map(([one, met]) => ({ ...one, mishap: met })), weight: 18 },
+      { arbitrary: withMishap(act, mishap), weight: 18 },
       { arbitrary: setting, weight: 3 },
       { arbitrary: byHand, weight: 3 },
       { arbitrary: wave, weight: 1 },

@@ -29,7 +29,11 @@ export type HandMade = (typeof HAND_MADE)[number];
 const selectors = z.object({ applied_to: z.array(z.object({ type: z.literal("label_selector") })).min(1) });
 const privateNets = z.array(z.object({ network: z.number() }));
 
-export function openHands({ simulator, byHand }: Provider, ours: string, strangers: Strangers | null) {
+export function openHands(
+  { simulator, byHand }: Pick<Provider, "simulator" | "byHand">,
+  ours: string,
+  strangers: Strangers | null,
+) {
   const machines = (): ServerState[] =>
     simulator.state().servers.filter((server) => isOf(server, ours) && server.status !== "deleting");
 

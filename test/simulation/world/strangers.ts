@@ -12,7 +12,11 @@ type Kind = "firewalls" | "networks" | "ssh_keys" | "servers";
 export type Strangers = Awaited<ReturnType<typeof openStrangers>>;
 
 /** Puts them in as they were long before `now`, unix milliseconds. */
-export async function openStrangers({ simulator, byHand }: Provider, ours: string, now: number) {
+export async function openStrangers(
+  { simulator, byHand }: Pick<Provider, "simulator" | "byHand">,
+  ours: string,
+  now: number,
+) {
   const past = String(Math.floor(now / 1000) - 7 * 86_400);
   const tempting = {
     [LABEL.uid]: "99999999-0000-4000-8000-000000000001",
