@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { LABEL } from "../../src/machine/labels.ts";
 import { behind, between } from "../behind.ts";
 import { BODY, createMayfly, HOUR, MINUTE, minutes, SECOND, servers, type Answer, type Mayfly } from "../mayfly.ts";
 
@@ -82,27 +83,36 @@ describe("a machine that is another one by now", () => {
 });
 
 describe("labels that cannot be read", () => {
-  it("are not taken for none: a renewal writes nothing over them, and the machine dies at its end", async () => {
-    const mayfly = await running({ ttl: "30m" });
-    const before = labelsOf(mayfly);
-    const reveal = disguise(mayfly, { labels: null });
-    expect((await renew(mayfly, "1h")).status).toBe(200);
-    expect(labelsOf(mayfly)).toEqual(before);
-    reveal();
-    await minutes(mayfly, 62);
-    expect(servers(mayfly)).toEqual([]);
-  });
+  // As a whole, or one of ours.
+  const UNREADABLE = [null, { [LABEL.managed]: true }, { [LABEL.managed]: "true", [LABEL.uid]: 7 }];
 
-  it("of a machine that is due are an alert for as long as it takes, and no reason to give it up", async () => {
-    const mayfly = await running({ ttl: "10m" });
-    mayfly.advance(10 * MINUTE);
-    const reveal = disguise(mayfly, { labels: null });
-    await minutes(mayfly, 4);
-    expect((await rowOf(mayfly)).phase).not.toBe("disowned");
-    reveal();
-    await minutes(mayfly, 60);
-    expect(servers(mayfly)).toEqual([]);
-  });
+  it.for(UNREADABLE)(
+    "are not taken for none: a renewal writes nothing over %j, and the machine dies at its end",
+    async (labels) => {
+      const mayfly = await running({ ttl: "30m" });
+      const before = labelsOf(mayfly);
+      const reveal = disguise(mayfly, { labels });
+      expect((await renew(mayfly, "1h")).status).toBe(200);
+      expect(labelsOf(mayfly)).toEqual(before);
+      reveal();
+      await minutes(mayfly, 62);
+      expect(servers(mayfly)).toEqual([]);
+    },
+  );
+
+  it.for(UNREADABLE)(
+    "of a machine that is due are an alert for as long as it takes, and no reason to give it up: %j",
+    async (labels) => {
+      const mayfly = await running({ ttl: "10m" });
+      mayfly.advance(10 * MINUTE);
+      const reveal = disguise(mayfly, { labels });
+      await minutes(mayfly, 4);
+      expect((await rowOf(mayfly)).phase).not.toBe("disowned");
+      reveal();
+      await minutes(mayfly, 60);
+      expect(servers(mayfly)).toEqual([]);
+    },
+  );
 
   it.each([
     ["shortly", 0, false],

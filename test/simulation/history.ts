@@ -7,12 +7,14 @@ import type { OperatorAct } from "./acts/operator.ts";
 import type { EventAct } from "./events.ts";
 import type { CallerStep } from "./kinds/caller-steps.ts";
 import type { OperatorStep } from "./kinds/operator-steps.ts";
+import type { Many } from "./kinds/many.ts";
 import { MISHAPS, type Mishap } from "./world/invocation.ts";
+import type { Garbling } from "./world/lies.ts";
 
 export const NAMES = ["a", "b"] as const;
 /** As they are asked for, and in milliseconds. */
 export const LIVES = { "60s": 60_000, "5m": 300_000, "20m": 1_200_000, "1h": 3_600_000, "3h": 10_800_000 } as const;
-const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;
+export const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;
 
 interface Whose {
   readonly owner: Owner;
@@ -32,13 +34,13 @@ export type Act =
 /** What the provider does to some of the next calls of one kind. */
 export interface ProviderFault {
   readonly do: "fault";
-  readonly on: "create" | "list" | "look" | "relabel" | "destroy" | "make" | "unmake";
+  readonly on: "create" | "list" | "look" | "relabel" | "destroy" | "make" | "unmake" | "read" | "catalogue";
   readonly effect: (typeof EFFECTS)[number];
   readonly skip: number;
   readonly times: number;
 }
 /** Those of any call. */
-const FAULTS = [
+export const FAULTS = [
   "cut_before",
   "cut_after",
   "conflict",
@@ -61,9 +63,13 @@ export const EFFECTS = [
   "disordered",
   "lands_3m",
   "lands_1h",
+  "list_short",
+  "list_bare",
+  "stale",
+  "not_done",
 ] as const;
 /** What else may happen, as it is counted. */
-export const ODDITIES = ["scarce", "vanished", "odd_tick", "prices", "catalogue"] as const;
+export const ODDITIES = ["scarce", "vanished", "garbled", "odd_tick", "prices", "catalogue"] as const;
 
 export type Step =
   | OperatorStep
@@ -83,6 +89,7 @@ export type Step =
     }
   /** So many creates by one owner, for as long each: they end together. */
   | { readonly do: "crowd"; readonly owner: Owner; readonly ttl: (typeof TTLS)[number]; readonly count: number }
+  | Many
   /** Time without ticks. */
   | { readonly do: "pass"; readonly minutes: number }
   /** Ticks in one minute, so many minutes later or earlier than it is. */
@@ -92,6 +99,8 @@ export type Step =
   | { readonly do: "scarce"; readonly minutes: number }
   /** So long the provider does not show the machine of that number. */
   | { readonly do: "vanish"; readonly which: number; readonly minutes: number }
+  /** So long nobody can read the labels of the machine of that number. */
+  | { readonly do: "garble"; readonly which: number; readonly minutes: number; readonly how: Garbling }
   | { readonly do: "lose_d1" | "copy_d1" | "restore_d1" }
   /** The provider's clock, against ours. */
   | { readonly do: "skew"; readonly seconds: number }
@@ -109,7 +118,7 @@ export type Step =
   | { readonly do: "protect" | "unprotect"; readonly which: number }
   | { readonly do: "sibling"; readonly act: Act };
 
-const oneOf = <T>(list: readonly T[]) => fc.constantFrom(...list);
+export const oneOf = <T>(list: readonly T[]) => fc.constantFrom(...list);
 const whose = { owner: oneOf(OWNERS), name: oneOf(NAMES) };
 const create = { do: fc.constant("create" as const), ...whose, ttl: oneOf(TTLS), spec: oneOf([0, 1, 2] as const) };
 /** Mostly later than what was asked for first. */
@@ -117,7 +126,7 @@ const renew = { do: fc.constant("renew" as const), ...whose, ttl: oneOf([...TTLS
 const destroy = { do: fc.constant("destroy" as const), ...whose, failed: fc.boolean() };
 const list = { do: fc.constant("list" as const) };
 const tick = { do: fc.constant("tick" as const) };
-const order = fc.nat({ max: 2 ** 24 });
+export const order = fc.nat({ max: 2 ** 24 });
 export const mishap = fc.option(
   fc.record({
     what: oneOf(MISHAPS),
@@ -132,18 +141,19 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   { arbitrary: fc.record(destroy), weight: 2 },
   { arbitrary: fc.record(tick), weight: 3 },
 );
-const fault = <On extends ProviderFault["on"], Effect extends ProviderFault["effect"]>(
+export const fault = <On extends ProviderFault["on"], Effect extends ProviderFault["effect"]>(
   on: readonly On[],
   effect: readonly Effect[],
+  times: readonly number[] = [1, 1, 2, 5],
 ) =>
   fc.record({
     do: fc.constant("fault" as const),
     on: oneOf(on),
     effect: oneOf(effect),
     skip: oneOf([0, 0, 1, 2] as const),
-    times: oneOf([1, 1, 2, 5] as const),
+    times: oneOf(times),
   });
-const only = <T extends string>(...what: T[]) => fc.record({ do: oneOf(what) });
+export const only = <T extends string>(...what: T[]) => fc.record({ do: oneOf(what) });
 
 export const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: fc.record({ ...create, mishap }), weight: 16 },
@@ -181,6 +191,19 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   {
     arbitrary: fault(["create", "list", "look", "relabel", "destroy", "make", "unmake"], FAULTS),
     weight: 14,
+  },
+  { arbitrary: fault(["make", "unmake", "read", "catalogue"], FAULTS), weight: 5 },
+  { arbitrary: fault(["list"], ["list_short", "list_bare"]), weight: 2 },
+  { arbitrary: fault(["look"], ["stale"]), weight: 5 },
+  { arbitrary: fault(["create", "relabel", "destroy", "make", "unmake"], ["not_done"]), weight: 2 },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("garble" as const),
+      which: fc.nat({ max: 3 }),
+      minutes: oneOf([1, 20, 60] as const),
+      how: oneOf(["none", "numbers", "words"] as const),
+    }),
+    weight: 2,
   },
   { arbitrary: fault(["destroy"], ["delete_error"]), weight: 2 },
   { arbitrary: fault(["list"], ["page_twice", "entry_twice", "page_empty", "disordered"]), weight: 2 },
@@ -227,6 +250,8 @@ export interface History {
   /** Of the month in which it begins; most of what is lent ends in the same hours. */
   readonly minutesLeft: number;
   readonly steps: readonly Step[];
+  /** What a sweep may spend, where a kind has both. */
+  readonly plan?: "free" | "paid";
 }
 
 export const history: fc.Arbitrary<History> = fc.record({

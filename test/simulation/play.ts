@@ -25,10 +25,12 @@ import { openProvider, type Provider } from "./world/provider.ts";
 import { openStrangers } from "./world/strangers.ts";
 import { endQuietly } from "./judge/quiet.ts";
 import type { Kind } from "./kinds/kind.ts";
+import { performMany } from "./kinds/many.ts";
 import { counted, countEndings } from "./met.ts";
 import { meet } from "./tally.ts";
 import { bindingsOf, MINUTE, MONTH_END, SIBLING } from "./world/settings.ts";
 import { openRetelling } from "./judge/retold.ts";
+import type { Transaction } from "./world/sim-db.ts";
 import { inTurn, turnsIn } from "./world/turns.ts";
 import { isOf, isProtected } from "./world/truth.ts";
 
@@ -39,10 +41,13 @@ export class Broken extends Error {
 
 export async function play(
   database: Database,
-  kind: Kind,
-  { minutesLeft, steps }: History,
+  given: Kind,
+  history: History,
   books: Books,
+  transaction: Transaction = (act) => act(),
 ): Promise<void> {
+  const { minutesLeft, steps } = history;
+  const kind = { ...given, ...given.under?.(history) };
   vi.clearAllTimers();
   const ours = env.INSTALLATION;
   const begin = MONTH_END - minutesLeft * MINUTE;
@@ -102,7 +107,7 @@ export async function play(
     money: null,
   };
   const people = openPeople(provider, ours);
-  const afterTick = createOverstay(books);
+  const afterTick = createOverstay(books, kind.rules.capacity);
   let copy: Copy | null = null;
   let siblings = newDatabase(begin);
   await become(database, newDatabase(begin));
@@ -117,6 +122,10 @@ export async function play(
       strike(books, what, clock.now + clock.ahead);
     },
   });
+  const serverAt = (which: number) => {
+    const all = ourServers();
+    return all[which % Math.max(1, all.length)];
+  };
   const { forget, noteEdit } = openRetelling(books, clock, database, ourServers);
 
   const forgetMore = (): void => {
@@ -163,7 +172,7 @@ export async function play(
       case "minutes":
         for (let minute = 0; minute < step.count; minute++) {
           clock.now += MINUTE;
-          await tick(null, 0, step.order);
+          await transaction(() => tick(null, 0, step.order));
         }
         return;
       case "together": {
@@ -179,6 +188,8 @@ export async function play(
           await perform(scene, { do: "create", owner, name: `c${number}`, ttl, spec: 0 }, circumstances(null));
         return;
       }
+      case "many":
+        return performMany(scene, step, circumstances(null), transaction);
       case "pass":
         clock.now += step.minutes * MINUTE;
         return;
@@ -194,9 +205,13 @@ export async function play(
       case "scarce":
         return provider.oddities.beScarce(step.minutes);
       case "vanish": {
-        const all = ourServers();
-        const one = all[step.which % Math.max(1, all.length)];
+        const one = serverAt(step.which);
         if (one !== undefined && !isProtected(one)) provider.oddities.hide(one.id, step.minutes);
+        return;
+      }
+      case "garble": {
+        const one = serverAt(step.which);
+        if (one !== undefined) provider.lies.garble(one.id, step.minutes, step.how);
         return;
       }
       case "lose_d1":
@@ -257,7 +272,7 @@ export async function play(
   };
   for (const step of steps) {
     meet(books.met, `step ${step.do}`);
-    await take(step);
+    await (isLong(step) ? take(step) : transaction(() => take(step)));
     books.isD1Refusing = false;
     check();
   }
@@ -265,11 +280,14 @@ export async function play(
   operations.restore();
   if (kind.hasStrangers === true) await perform(scene, { do: "release", hold: "credential" }, circumstances(null));
   money?.checkBill();
-  await endQuietly({ scene, clock, people, tick: () => tick(null), ourServers, check });
+  await endQuietly({ scene, clock, people, tick: () => transaction(() => tick(null)), ourServers, check });
   for (const one of strangers?.changed() ?? []) books.broken.push(`I2: ${one} of somebody else is not what it was`);
   check();
   await countEndings(database, books.met);
 }
+
+/** Each of its parts has a transaction of its own. */
+const isLong = (step: Step): boolean => step.do === "minutes" || step.do === "many";
 
 function qualityOf({ wide, hit }: Books, mishap: Mishap | null): Quality {
   if (wide.size === 0) return "good";

@@ -23,7 +23,7 @@ export async function runHistories(
   const playOne = async (whole: History): Promise<void> => {
     const books = openBooks();
     try {
-      await transaction(() => withFakeTimers(() => play(database, kind, whole, books)));
+      await withFakeTimers(() => play(database, kind, whole, books, transaction));
     } finally {
       addTally(tally, tallyOf(books));
     }

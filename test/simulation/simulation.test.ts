@@ -29,12 +29,12 @@ it.for(inject("histories") ?? SHORT)(
   },
 );
 
-it.skipIf(inject("histories"))("keeps them over real D1 too", { timeout: 60_000 }, async () => {
+it.skipIf(inject("histories"))("keeps them over real D1 too", { timeout: A_WHILE_MS }, async () => {
   const { failure } = await runHistories(onD1(env.DB), SMALL, { seed: 2, runs: 3 });
   expect(failure).toBeNull();
 });
 
-it.skipIf(inject("histories"))("plays the same history the same way", { timeout: 60_000 }, async () => {
+it.skipIf(inject("histories"))("plays the same history the same way", { timeout: A_WHILE_MS }, async () => {
   const traceOf = async (database: Database, whole: History) => {
     const books = openBooks();
     await withFakeTimers(() => play(database, SMALL, whole, books));

@@ -14,7 +14,8 @@ export interface Tally {
 
 /**
  * What is counted of a history. Faults stand as they are called; all else has a word before it: `step create`, `code limit_count` of an
- * answer, `reason expired` of an end, `report destroyed expired` of a sweep, `served tok.ann`, `judged …` by the judge of money.
+ * answer, `struck create` of
+ * the calls that faults met, `reason expired` of an end, `report destroyed expired` of a sweep, `served tok.ann`, `judged …` by the judge of money.
  */
 export type Met = Map<string, number>;
 

@@ -3,6 +3,7 @@
  * every one again before it deletes it. A field that is missing or odd costs only itself, because a list that failed over one of
  * them would blind the reaper. Only the id is indispensable. Tests hold this against a schema.
  */
+import { LABEL } from "../../machine/labels.ts";
 import type { Labels } from "../../machine/machine.ts";
 
 export interface Server {
@@ -78,11 +79,19 @@ function priceRow(row: unknown): PriceRows[number] {
   return { location, hourly: price_hourly["gross"], monthly: fieldsOf(price_monthly)["gross"] };
 }
 
-/** A label that is not text is left out rather than believed: it can only make a machine less ours. */
-export const readLabels = (labels: unknown): Labels | null =>
-  isFields(labels)
-    ? Object.fromEntries(Object.entries(labels).filter((pair): pair is [string, string] => typeof pair[1] === "string"))
-    : null;
+const OURS: ReadonlySet<string> = new Set(Object.values(LABEL));
+
+/**
+ * Null where they cannot be read. One of ours that is not text makes them so: without it a machine would seem to be somebody else's, and
+ * be given up. Any other that is not text is left out.
+ */
+export function readLabels(labels: unknown): Labels | null {
+  if (!isFields(labels)) return null;
+  const entries = Object.entries(labels);
+  const isText = (pair: [string, unknown]): pair is [string, string] => typeof pair[1] === "string";
+  if (entries.some((pair) => OURS.has(pair[0]) && !isText(pair))) return null;
+  return Object.fromEntries(entries.filter(isText));
+}
 
 function firewallsIn(shown: unknown): readonly Firewall[] | null {
   if (!Array.isArray(shown)) return null;

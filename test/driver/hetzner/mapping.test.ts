@@ -137,8 +137,10 @@ describe("a server's fields", () => {
   });
 
   it("S70: a label that is not text is left out, and cannot make a machine ours", async () => {
-    const machine = await openWith({ labels: { "mayfly-managed": true, a: "1", b: null } }).get("42");
-    expect(machine.labels).toEqual({ a: "1" });
+    const machine = await openWith({ labels: { "mayfly-managed": "true", a: "1", b: null } }).get("42");
+    expect(machine).toMatchObject({ labels: { "mayfly-managed": "true", a: "1" }, hasLabels: true });
+    const odd = await openWith({ labels: { "mayfly-managed": true, a: "1" } }).get("42");
+    expect(odd).toMatchObject({ labels: {}, hasLabels: false });
   });
 
   it.each([

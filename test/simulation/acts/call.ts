@@ -5,10 +5,10 @@ import type { Circumstances } from "../world/invocation.ts";
 import { SECRETS } from "../world/settings.ts";
 import { PROVIDER_TOKENS } from "../world/projects.ts";
 import type { Scene } from "../acts.ts";
-import type { Caller } from "../world/callers.ts";
+import type { Anybody } from "../world/callers.ts";
 
 export interface Request {
-  readonly who: Caller | "admin";
+  readonly who: Anybody;
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;

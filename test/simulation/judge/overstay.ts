@@ -51,8 +51,10 @@ export function dueAt(server: ServerState, row: LiveRow | undefined): number {
  */
 export type Quality = "good" | "blind" | "bad";
 
-export function createOverstay(books: Books) {
+export function createOverstay(books: Books, capacity = CAPACITY) {
   const ticksPast = new Map<number, number>();
+  /** The most that it may be, by the largest backlog since it was due. */
+  const mostOf = new Map<number, number>();
 
   /** Looks at what is left after a tick that began at `now`. */
   return function afterTick(
@@ -70,7 +72,6 @@ export function createOverstay(books: Books) {
       return { server, row, isDue: now >= due && !isProtected(server) };
     });
     const backlog = ends.filter(({ isDue }) => isDue).length;
-    const most = Math.ceil(backlog / CAPACITY) + 1;
     for (const { server, row, isDue } of ends) {
       const before = rowsBefore.get(uidOf(server));
       const isExcused = [before, row].some((one) => isRecovering(one, now, books.struckAt));
@@ -79,6 +80,11 @@ export function createOverstay(books: Books) {
       if (!isDue && quality === "good") ticksPast.delete(server.id);
       else if (isDue && !isExcused) ticksPast.set(server.id, (ticksPast.get(server.id) ?? 0) + 1);
       const past = ticksPast.get(server.id) ?? 0;
+      if (past === 0) mostOf.delete(server.id);
+      // What died in the tick was of the backlog too.
+      const waited = rowsBefore.size - rows.size + backlog;
+      const most = Math.max(mostOf.get(server.id) ?? 0, Math.ceil(waited / capacity) + 1);
+      mostOf.set(server.id, most);
       books.longestOverstay = Math.max(books.longestOverstay, past);
       if (past >= most) books.broken.push(`I1: server ${server.id} lives after ${past} good ticks past its end`);
     }

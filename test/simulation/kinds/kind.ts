@@ -18,6 +18,8 @@ export interface Kind {
   readonly rules: Rules;
   /** What its bindings say otherwise than those of all. */
   readonly bindings: Readonly<Record<string, string>>;
+  /** What of it is otherwise in that history. */
+  readonly under?: (history: History) => Pick<Kind, "rules" | "bindings">;
   readonly history: fc.Arbitrary<History>;
   /** Whether what machines cost is judged: that judge knows the small world alone. */
   readonly isMoneyJudged: boolean;

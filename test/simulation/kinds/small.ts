@@ -1,6 +1,7 @@
 /** Small and nasty: two names, few machines, narrow limits, and a fault at every await. */
 import { OWNERS } from "../world/callers.ts";
 import { EFFECTS, history, NAMES, ODDITIES } from "../history.ts";
+import { CALLS } from "../world/calls.ts";
 import { MISHAPS } from "../world/invocation.ts";
 import { OF_ALL } from "../world/limits.ts";
 import { HOUR, MINUTE } from "../world/settings.ts";
@@ -19,6 +20,7 @@ export const SMALL: Kind = {
     ...EFFECTS,
     ...ODDITIES,
     ...MISHAPS,
+    ...Object.keys(CALLS).map((on) => `struck ${on}`),
     ...OWNERS.map((owner) => `served ${owner}`),
     ...JUDGED.map((what) => `judged ${what}`),
   ],

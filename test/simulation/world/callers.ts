@@ -13,11 +13,15 @@ import { HOUR } from "./settings.ts";
 
 /** By the admin; by a minted token; by a job of that repository and run. */
 export const OWNERS = ["tok.ann", "tok.bob", "gh.74.9001"] as const;
-export type Owner = (typeof OWNERS)[number];
+/** Others for whom the admin asks, bound by what all may have alone. */
+export const MORE_OWNERS = ["tok.cy", "tok.dee"] as const;
+export type Owner = (typeof OWNERS)[number] | (typeof MORE_OWNERS)[number];
 
 /** And these: by a token that ends soon, by another run of the same repository, and by any pipeline of a project. */
 export const CALLERS = [...OWNERS, "tok.eve", "gh.74.9002", "gl.e7be96a5.20.forge"] as const;
 export type Caller = (typeof CALLERS)[number];
+/** And the admin for nobody. */
+export type Anybody = Caller | Owner | "admin";
 
 /** What a policy forbids, as its entry says. */
 export const TIGHT = { needs_firewall: true, cloud_init: false, server_types: ["cx23"], longest: "1h" } as const;
@@ -33,9 +37,11 @@ export const CONFIGURATION: Configuration = {
 };
 
 /** The longest lease that a caller's policy allows, milliseconds; null = what all may have. */
-export const LONGEST: Readonly<Record<Caller | "admin", number | null>> = {
+export const LONGEST: Readonly<Record<Anybody, number | null>> = {
   admin: null,
   "tok.ann": null,
+  "tok.cy": null,
+  "tok.dee": null,
   "tok.bob": 2 * HOUR,
   "tok.eve": HOUR,
   "gh.74.9001": null,
@@ -69,17 +75,17 @@ interface Minted {
 
 export interface Callers {
   /** What somebody sends as its bearer token. */
-  tokenOf(who: Caller | "admin", now: number): Promise<string>;
+  tokenOf(who: Anybody, now: number): Promise<string>;
   /** Whether that surely must not be taken any more. */
-  isOver(who: Caller | "admin", now: number): boolean;
+  isOver(who: Anybody, now: number): boolean;
   /** The id of the token that somebody holds, if it is a minted one. */
-  tokenIdOf(who: Caller | "admin"): string | undefined;
+  tokenIdOf(who: Anybody): string | undefined;
   /** From now on what is minted until now is void: of one, or of all. */
   end(who: Caller | "all", now: number): void;
   /** Nobody knows any more what was revoked: the database is another. */
   forget(): void;
   /** What it does where that is not taken any more, as after the loss of D1: answers whether there is another now. */
-  renew(who: Caller | "admin", mayfly: Installation, circumstances: Circumstances): Promise<boolean>;
+  renew(who: Anybody, mayfly: Installation, circumstances: Circumstances): Promise<boolean>;
   /** All that was ever sent. */
   readonly secrets: ReadonlySet<string>;
 }
@@ -88,9 +94,11 @@ export function openCallers(): Callers {
   const secrets = new Set<string>();
   const held = new Map<string, Minted>();
   const never = { id: "tok_none", secret: "mayfly_that-was-never-minted", over: Infinity };
-  const tokens: Record<Caller | "admin", (now: number) => Promise<string>> = {
+  const tokens: Record<Anybody, (now: number) => Promise<string>> = {
     admin: async () => env.ADMIN_TOKEN,
     "tok.ann": async () => env.ADMIN_TOKEN,
+    "tok.cy": async () => env.ADMIN_TOKEN,
+    "tok.dee": async () => env.ADMIN_TOKEN,
     "tok.bob": async () => (held.get("tok.bob") ?? never).secret,
     "tok.eve": async () => (held.get("tok.eve") ?? never).secret,
     "gh.74.9001": async (now) => (await issuerAt(GITHUB)).sign(githubClaims(), now),

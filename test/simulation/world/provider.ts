@@ -3,7 +3,10 @@ import { createDrivenSimulator } from "../../driven-simulator.ts";
 import { ConnectionDropped, type Fault } from "../../simulator/simulator.ts";
 import { strike, type Books } from "../judge/books.ts";
 import type { ProviderFault } from "../history.ts";
+import { CALLS } from "./calls.ts";
+import { isLie, openLies } from "./lies.ts";
 import { isOddity, openOddities } from "./oddities.ts";
+import { meet } from "../tally.ts";
 import { watchCall } from "../judge/watch.ts";
 
 /** Unix milliseconds, and how far the provider's clock is ahead of it, and the tick that is played, if it is one ahead of its time. */
@@ -12,16 +15,6 @@ export interface Clock {
   skew: number;
   ahead: number;
 }
-
-const CALLS: Record<ProviderFault["on"], { method: string; path: string }> = {
-  create: { method: "POST", path: "^/v1/servers$" },
-  list: { method: "GET", path: "^/v1/servers$" },
-  look: { method: "GET", path: "^/v1/servers/\\d+$" },
-  relabel: { method: "PUT", path: "^/v1/servers/\\d+$" },
-  destroy: { method: "DELETE", path: "^/v1/servers/\\d+$" },
-  make: { method: "POST", path: "^/v1/(firewalls|networks|ssh_keys)$" },
-  unmake: { method: "DELETE", path: "^/v1/(firewalls|networks|ssh_keys)/" },
-};
 
 const EFFECTS: Partial<Record<ProviderFault["effect"], Fault>> = {
   cut_before: { drop: "before" },
@@ -54,8 +47,9 @@ export type Provider = ReturnType<typeof openProvider>;
 
 export function openProvider(clock: Clock, books: Books) {
   const simulator = createDrivenSimulator({ now: () => clock.now + clock.skew });
-  const oddities = openOddities(simulator, clock, books);
-  const installed: { name: string; fault: Fault; hits: number }[] = [];
+  const lies = openLies(simulator, clock, books);
+  const oddities = openOddities({ ...simulator, fetch: (request) => lies.fetch(request) }, clock, books);
+  const installed: { on: ProviderFault["on"]; name: string; fault: Fault; hits: number }[] = [];
 
   /** Counts what has struck by now; `id` is the one machine that the call was about. */
   function countHits(id: number | null): void {
@@ -67,6 +61,7 @@ export function openProvider(clock: Clock, books: Books) {
       // What hides a machine is at work until it is shown again.
       const lasts = (known.fault.hide_from_list_seconds ?? 0) * 1000;
       strike(books, known.name, clock.now + clock.ahead + lasts, hits - known.hits);
+      meet(books.met, `struck ${known.on}`, hits - known.hits);
       known.hits = hits;
       if (id !== null && !CONCERNS_ALL.has(known.name)) books.hit.add(id);
       else books.wide.add(known.name);
@@ -76,15 +71,19 @@ export function openProvider(clock: Clock, books: Books) {
   return {
     simulator,
     oddities,
-    fault({ on, effect, skip, times }: ProviderFault): void {
+    lies,
+    fault(order: ProviderFault): void {
+      const { on, effect, skip, times } = order;
+      if (isLie(effect)) return lies.order(order, effect);
       if (isOddity(effect)) return oddities.order({ effect, skip, times });
       const fault = { ...CALLS[on], ...EFFECTS[effect], after: skip, times };
       simulator.fault(fault);
-      installed.push({ name: effect, fault, hits: 0 });
+      installed.push({ on, name: effect, fault, hits: 0 });
     },
     async heal(): Promise<void> {
       simulator.clearFaults();
       installed.length = 0;
+      lies.heal();
       await oddities.heal();
     },
     /** A person's call, who tries until it is done. */
@@ -96,6 +95,8 @@ export function openProvider(clock: Clock, books: Books) {
         const request = new Request(url, { method, headers, body: JSON.stringify(body) });
         const answer = await simulator.fetch(request).catch(notCut);
         countHits(null);
+        const [, id] = /\/servers\/(\d+)/.exec(path) ?? [];
+        if (id !== undefined) lies.handled(Number(id));
         if (answer?.ok) return;
         last = (await answer?.text()) ?? last;
         clock.now += BREATH_MS;

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { onSqlite, type Database } from "./database.ts";
 
-/** Runs something in one transaction, which makes it three times as fast; workerd allows each half a minute. */
+/** Runs something in one transaction, which makes it three times as fast; workerd allows each half a minute, so none is a whole history. */
 export type Transaction = (act: () => Promise<void>) => Promise<void>;
 
 /** Runs over a new, migrated SQLite of a Durable Object's own. */

@@ -1,0 +1,46 @@
+/** One act on many names, one after the other within seconds: what it makes ends in the same minute. */
+import { perform, type Scene } from "../acts.ts";
+import type { Act } from "../history.ts";
+import type { Owner } from "../world/callers.ts";
+import type { Circumstances } from "../world/invocation.ts";
+import type { Transaction } from "../world/sim-db.ts";
+
+export interface Many {
+  readonly do: "many";
+  readonly what: "create" | "renew" | "destroy";
+  readonly owner: Owner;
+  /** Which of the kind's names, and how many of those behind it. */
+  readonly first: number;
+  readonly count: number;
+  readonly ttl: Extract<Act, { do: "create" }>["ttl"];
+  readonly spec: 0 | 1 | 2;
+}
+
+export async function performMany(
+  scene: Scene,
+  { what, owner, first, count, ttl, spec }: Many,
+  circumstances: Circumstances,
+  transaction: Transaction,
+): Promise<void> {
+  const { names } = scene.kind.rules;
+  for (let number = first; number < first + count; number++) {
+    const name = names[number % names.length] ?? "";
+    await transaction(() => perform(scene, actOn(what, { owner, name }, ttl, spec), circumstances));
+  }
+}
+
+function actOn(
+  what: Many["what"],
+  whose: { readonly owner: Owner; readonly name: string },
+  ttl: Many["ttl"],
+  spec: Many["spec"],
+): Act {
+  switch (what) {
+    case "create":
+      return { do: "create", ...whose, ttl, spec };
+    case "renew":
+      return { do: "renew", ...whose, ttl };
+    case "destroy":
+      return { do: "destroy", ...whose, failed: false };
+  }
+}
