@@ -1,8 +1,10 @@
 /** What callers and cron do to one mayfly, and what is written down of the answers. */
 import * as z from "zod";
 import { sql } from "../../src/store/db.ts";
-import { isOperatorAct, performOperator, type OperatorAct } from "./acts/operator.ts";
-import { isCallerAct, performCaller, type CallerAct } from "./acts/caller.ts";
+import { performOperator } from "./acts/operator.ts";
+import { isOperatorAct, type OperatorAct } from "./acts/operator-acts.ts";
+import { performCaller } from "./acts/caller.ts";
+import { isCallerAct, type CallerAct } from "./acts/caller-acts.ts";
 import type { BesideJudge } from "./judge/beside.ts";
 import type { Books } from "./judge/books.ts";
 import type { Isolation } from "./judge/isolation.ts";

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import * as z from "zod";
 import { OWNERS, type Owner } from "./world/callers.ts";
-import type { CallerAct } from "./acts/caller.ts";
-import type { OperatorAct } from "./acts/operator.ts";
+import type { CallerAct } from "./acts/caller-acts.ts";
+import type { OperatorAct } from "./acts/operator-acts.ts";
 import type { EventAct } from "./events.ts";
 import type { CallerStep } from "./kinds/caller-steps.ts";
 import type { OperatorStep } from "./kinds/operator-steps.ts";

@@ -3,9 +3,10 @@ import type { ServerState } from "../../simulator/simulator.ts";
 import type { Ask } from "../judge/judge.ts";
 import { LABEL } from "../../../src/machine/labels.ts";
 import { LIVES } from "../history.ts";
+import type { CallerAct, Ref } from "./caller-acts.ts";
 import type { Scene } from "../acts.ts";
 import { meet } from "../tally.ts";
-import { CALLERS, LONGEST, type Caller } from "../world/callers.ts";
+import { LONGEST, type Caller } from "../world/callers.ts";
 import type { Books } from "../judge/books.ts";
 import type { Known } from "../judge/isolation.ts";
 import { HANG_UP, type Circumstances } from "../world/invocation.ts";
@@ -15,30 +16,6 @@ import { labelsOf } from "../world/truth.ts";
 import { turnsIn } from "../world/turns.ts";
 import { call } from "./call.ts";
 
-type Ttl = keyof typeof LIVES;
-
-/** By one's own name, or by the id of that number among all that anybody was ever told. */
-export type Ref =
-  | { readonly by: "name"; readonly name: string }
-  | { readonly by: "id"; readonly which: number; readonly isOwn: boolean };
-
-export const LISTS = [
-  "/v1/machines",
-  "/v1/machines?per_page=1&page=1",
-  "/v1/machines?per_page=1&page=2",
-  "/v1/machines?status=destroyed&per_page=50",
-  "/v1/machines?status=running&status=creating",
-  "/v1/machines?status=destroyed&since=1h&reason=expired",
-  "/v1/machines?label_selector=!none",
-  "/v1/firewalls",
-  "/v1/networks",
-  "/v1/ssh_keys",
-  "/v1/events?per_page=50",
-  "/v1/usage?by=owner",
-  "/v1/usage?by=server_type",
-  "/v1/whoami",
-] as const;
-
 /** Those of `specs.ts`, and one that a tight policy lets pass. */
 const ORDERS = [...SPECS, { server_type: "cx23", region: "fsn1", firewalls: [{ deny_all: true, rules: [] }] }] as const;
 /** What policies forbid, by the number of the order. */
@@ -46,45 +23,6 @@ const FORBIDDEN: Partial<Record<Caller, readonly number[]>> = {
   "tok.eve": [0, 1],
   "gl.e7be96a5.20.forge": [2, 3],
 };
-
-export const REVOCABLE = ["tok.bob", "tok.eve"] as const satisfies readonly Caller[];
-
-export type CallerAct =
-  | {
-      readonly do: "order";
-      readonly who: Caller;
-      /** Null = under one that is made for it. */
-      readonly name: string | null;
-      readonly spec: 0 | 1 | 2 | 3;
-      readonly ttl: Ttl;
-      readonly wait: 0 | 5 | 30;
-    }
-  | { readonly do: "look"; readonly who: Caller | "admin"; readonly ref: Ref; readonly wait: 0 | 30 }
-  | { readonly do: "browse"; readonly who: Caller; readonly what: (typeof LISTS)[number] }
-  | { readonly do: "extend"; readonly who: Caller | "admin"; readonly ref: Ref; readonly ttl: Ttl }
-  | {
-      readonly do: "end";
-      readonly who: Caller | "admin";
-      readonly ref: Ref;
-      readonly isFailed: boolean;
-      readonly tombstone: "10m" | null;
-    }
-  /** Asks for what another has by naming it as the owner. */
-  | { readonly do: "pretend"; readonly who: Caller; readonly as: Caller }
-  | { readonly do: "revoke"; readonly who: (typeof REVOCABLE)[number]; readonly isAll: boolean };
-
-const ACTS: Readonly<Record<CallerAct["do"], true>> = {
-  order: true,
-  look: true,
-  browse: true,
-  extend: true,
-  end: true,
-  pretend: true,
-  revoke: true,
-};
-/** Whether an act, or a step, is one of these. */
-export const isCallerAct = <T extends { readonly do: string }>(act: T): act is Extract<T, { do: CallerAct["do"] }> =>
-  act.do in ACTS;
 
 /** The admin names whom it acts for. */
 const own = (who: Caller | "admin", path: string): string =>
@@ -216,6 +154,3 @@ export async function performCaller(scene: Scene, act: CallerAct, given: Circums
 /** How often anything but a caller who hung up has struck. */
 const faultsIn = ({ strikes }: Books): number =>
   [...strikes].reduce((sum, [what, times]) => sum + (what === HANG_UP ? 0 : times), 0);
-
-/** Everybody whose calls are to be served. */
-export const SERVED: readonly string[] = [...CALLERS, "admin"].map((who) => `served ${who}`);

@@ -1,6 +1,6 @@
 /** What callers of all kinds do, as it is drawn. */
 import fc from "fast-check";
-import { LISTS, REVOCABLE, type CallerAct, type Ref } from "../acts/caller.ts";
+import { LISTS, REVOCABLE, type CallerAct, type Ref } from "../acts/caller-acts.ts";
 import { CALLERS } from "../world/callers.ts";
 import { HANG_UP, type Mishap } from "../world/invocation.ts";
 

@@ -1,7 +1,7 @@
 /** Callers of all kinds, who wait and hang up, whose tokens end, who mistake names and ids, and whose events come as they come. */
 import fc from "fast-check";
 import { eventAct } from "../events.ts";
-import { SERVED } from "../acts/caller.ts";
+import { CALLER_ACTS, SERVED } from "../acts/caller-acts.ts";
 import { mishap, NAMES, step, type History } from "../history.ts";
 import { HANG_UP } from "../world/invocation.ts";
 import { HOUR, MINUTE } from "../world/settings.ts";
@@ -40,5 +40,24 @@ export const CALLER: Kind = {
   history,
   isMoneyJudged: false,
   enough: 60,
-  mustMeet: [...SERVED, HANG_UP, "act on another's"],
+  mustMeet: [
+    ...SERVED,
+    ...CALLER_ACTS.map((what) => `act ${what}`),
+    HANG_UP,
+    "act on another's",
+    "step event",
+    "step replay",
+    ...[
+      "forbidden",
+      "unauthorized",
+      "not_found",
+      "released",
+      "spec_mismatch",
+      "limit_lease",
+      "limit_count",
+      "expired",
+    ].map((what) => `code ${what}`),
+    ...["requested", "expired"].map((what) => `reason ${what}`),
+    "report settled carried_out",
+  ],
 };

@@ -1,6 +1,6 @@
 /** What happens where somebody operates mayfly: settings, holds, hands in the project, and all that is made beside machines. */
 import fc from "fast-check";
-import { BESIDE_NAMES, HOLDS, RUNS, type OperatorAct } from "../acts/operator.ts";
+import { BESIDE_NAMES, HOLDS, RUNS, type OperatorAct } from "../acts/operator-acts.ts";
 import { OWNERS, type Owner } from "../world/callers.ts";
 import { HAND_MADE, type HandMade } from "../world/hands.ts";
 import type { Mishap } from "../world/invocation.ts";

@@ -1,6 +1,8 @@
 /** What somebody who runs mayfly does to it, and people to what it has: settings, holds, sweeps by hand, and hands in the project. */
 import fc from "fast-check";
-import { EFFECTS, mishap, NAMES, step, type History } from "../history.ts";
+import { mishap, NAMES, step, type History } from "../history.ts";
+import { OPERATOR_ACTS } from "../acts/operator-acts.ts";
+import { HAND_MADE } from "../world/hands.ts";
 import { HOUR, MINUTE } from "../world/settings.ts";
 import { withMishap } from "./with-mishap.ts";
 import { byHand, operatorAct, setting, wave } from "./operator-steps.ts";
@@ -29,5 +31,21 @@ export const OPERATOR: Kind = {
   isMoneyJudged: false,
   hasStrangers: true,
   enough: 60,
-  mustMeet: [...EFFECTS],
+  mustMeet: [
+    ...OPERATOR_ACTS.map((what) => `act ${what}`),
+    ...["teardown", "bulk", "sweep"].map((what) => `act dry ${what}`),
+    ...["second", "elsewhere"].map((what) => `token ${what}`),
+    ...["move", "move_unnamed", "forget", "name"].map((what) => `installation ${what}`),
+    "epoch",
+    "creates off",
+    "creates on",
+    ...HAND_MADE.map((what) => `by hand ${what}`),
+    ...["creates_off", "installation_changed", "provider_quota", "spec_mismatch", "sweep_running", "unauthorized"].map(
+      (what) => `code ${what}`,
+    ),
+    ...["alert other_credential", "alert held", "kept inventory_untrusted", "settled lost", "settled not_ours"].map(
+      (what) => `report ${what}`,
+    ),
+    ...["launch_failed", "attach_failed", "requested", "lost"].map((what) => `reason ${what}`),
+  ],
 };

@@ -22,6 +22,14 @@ export const usedIds = ({ firewalls, networks }: State): ReadonlySet<number> =>
     ...networks.filter(({ servers }) => servers.length > 0).map(({ id }) => id),
   ]);
 
+/** The uids of those that are used, whose rows may not know their ids. */
+export const usedUids = (state: State): ReadonlySet<string> => {
+  const used = usedIds(state);
+  return new Set(
+    [...state.firewalls, ...state.networks].filter(({ id }) => used.has(id)).map(({ labels }) => uidIn(labels ?? {})),
+  );
+};
+
 /** Everything beside servers that carries an installation's labels, by its path. */
 export function resourcesOf({ firewalls, networks, ssh_keys }: State, installation: string): string[] {
   return Object.entries({ firewalls, networks, ssh_keys }).flatMap(([plural, all]) =>
