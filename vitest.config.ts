@@ -1,6 +1,7 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
 import { SETTINGS } from "./src/config.ts";
+import type { PropertyOrder } from "./test/property-order.ts";
 
 process.env["WRANGLER_LOG"] ??= "error";
 process.env["WRANGLER_HIDE_BANNER"] ??= "true";
@@ -11,6 +12,17 @@ const secrets = {
   ADMIN_TOKEN: "admin-token-of-these-tests-0123456789",
   INSTALLATION: "test-installation-1",
 };
+/** What properties are to try: `PROPERTY_SEED`, and `PROPERTY_PATH` within it; by chance where neither is said. */
+const { PROPERTY_SEED: seed = "", PROPERTY_PATH: path = "" } = process.env;
+if (!/^(-?\d+)?$/.test(seed) || (path !== "" && seed === ""))
+  throw new Error("PROPERTY_SEED must be a whole number, and PROPERTY_PATH goes with it");
+const property: PropertyOrder = { ...(seed !== "" && { seed: Number(seed) }), ...(path !== "" && { path }) };
+const provide = { property };
+
+/** As many files at once, of either project: what they wait for is the processor. */
+const WORKERS = 2;
+/** Several times what any test takes that names no limit of its own: a slow machine is no failure. */
+const LIMIT_MS = 120_000;
 
 export default defineConfig({
   test: {
@@ -32,23 +44,25 @@ export default defineConfig({
         ],
         test: {
           name: "worker",
+          provide,
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**"],
           setupFiles: ["./test/setup.ts"],
-          // A slow machine is no failure.
-          testTimeout: 120_000,
-          // One workerd for all files: setup.ts empties the database before each test instead.
+          testTimeout: LIMIT_MS,
+          // One workerd for many files, and one beside it: setup.ts empties the database before each test instead.
           isolate: false,
-          fileParallelism: false,
+          maxWorkers: WORKERS,
         },
       },
       {
         test: {
           name: "e2e",
+          provide,
+          setupFiles: ["./test/e2e/setup.ts"],
           include: ["test/e2e/**/*.test.ts"],
-          fileParallelism: false,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          maxWorkers: WORKERS,
+          testTimeout: LIMIT_MS,
+          hookTimeout: LIMIT_MS,
         },
       },
     ],

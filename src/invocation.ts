@@ -24,9 +24,10 @@ import { openStore, type Store, type StoreMode } from "./store/store.ts";
 
 /** One invocation of the Worker. Whatever it sends out is counted on one meter, because a plan limits the whole of it. */
 export interface Invocation {
-  readonly runtime: Runtime;
+  /** Without what would go past the meter, or past what was read ahead. */
+  readonly runtime: Omit<Runtime, "fetch" | "sleep">;
   readonly meter: Meter;
-  /** `runtime.fetch`, counted. Behind it, as behind a `sleep` or a write, nothing is known any more that was read ahead. */
+  /** The runtime's, counted. Behind it, as behind a `sleep` or a write, nothing is known any more that was read ahead. */
   readonly fetch: Runtime["fetch"];
   readonly sleep: Runtime["sleep"];
   readonly openStore: (mode?: StoreMode) => Store;
@@ -99,10 +100,10 @@ export function hostOf(
     },
     extraPhases: (env, invocation) => [carryingPhase(invocation, () => openKnown(env))],
     openBrakes: (env) => openBrakes(env, runtime.log),
-    openHealth: (env) => ({
-      reads: openInvocation(runtime, openProvider, env.DB).openStore({ readOnly: true }),
-      settings: () => openKnown(env).config,
-    }),
+    openHealth: (env) => {
+      const { openStore: storeOf, meter } = openInvocation(runtime, openProvider, env.DB);
+      return { reads: storeOf({ readOnly: true }), meter, settings: () => openKnown(env).config };
+    },
   };
 }
 
@@ -220,7 +221,7 @@ const rulesOf = ({ installations, maxAgeMs, graceMs, launchDeadlineMs }: SweepCo
 
 /** Runs one sweep and logs it, whoever started it; null when another is running. A dry run is told to its caller alone. */
 export async function runSweep(
-  { log }: Runtime,
+  { log }: Pick<Runtime, "log">,
   context: SweepContext,
   order: SweepOrder,
 ): Promise<SweepReport | null> {

@@ -58,6 +58,7 @@ describe("a good value", () => {
     ["KEEP_HISTORY", "1d", { keepHistoryMs: DAY }],
     ["KEEP_HISTORY", "3650d", { keepHistoryMs: 3650 * DAY }],
     ["ADMIN_TOKEN", `aZ0-._~+/${"x".repeat(30)}==`, { adminToken: `aZ0-._~+/${"x".repeat(30)}==` }],
+    ["ADMIN_TOKEN", "x".repeat(32), { adminToken: "x".repeat(32) }],
     ["ADMIN_TOKEN", "x".repeat(512), { adminToken: "x".repeat(512) }],
     ["DEFAULT_TTL", "60s", { defaultTtlMs: MINUTE }],
     ["DEFAULT_TTL", "24h", { defaultTtlMs: DAY }],

@@ -13,10 +13,13 @@ import type { LogEvent } from "../src/log.ts";
 import { openStore } from "../src/store/store.ts";
 import { hostOf, openInvocation, openSweep, runSweep } from "../src/invocation.ts";
 import type { Runtime } from "../src/runtime.ts";
+import { judgeAnswer } from "./answers.ts";
 import { UNBRAKED } from "./brakes.ts";
 import { guardProfiles, guardRequest, guardSettings, hear, hearAnswer } from "./canaries.ts";
 import { createDrivenSimulator } from "./driven-simulator.ts";
+import { countedDb, countedFetch, fromOutside, hearLine, hearReport, metered, noteMeter } from "./outside.ts";
 import { watched } from "./plans.ts";
+import { through } from "./trips.ts";
 
 export const NOW = Date.UTC(2026, 10, 30, 12);
 export const SECOND = 1000;
@@ -57,23 +60,26 @@ export function createMayfly(
     randomBytes: (count) => new Uint8Array(count).fill(++uids),
     log: (event) => {
       hear("the log", JSON.stringify(event));
+      hearLine(event);
       logs.push(event);
     },
     sleep: async (milliseconds) => {
       now += milliseconds;
     },
-    fetch: (input, init) => {
+    fetch: countedFetch((input, init) => {
       const request = new Request(input, init);
       return hosts[new URL(input).host]?.(request) ?? simulator.fetch(request);
-    },
+    }),
   };
   guardProfiles(configuration);
   guardSettings(settings);
   const host = hostOf(runtime, openProvider, configuration);
-  const app = createApp(host);
+  const app = createApp(metered(host));
   const bindings: Env = Object.assign({}, env, { ...UNBRAKED, ...UNLIMITED, ...settings });
   /** As the Worker has them; what a test asks the database itself is its own affair. */
-  const watching = (): Env => ({ ...bindings, DB: watched(bindings.DB) });
+  const watching = (): Env => ({ ...bindings, DB: countedDb(watched(bindings.DB)) });
+
+  const plan = () => (Reflect.get(bindings, "PLAN") === "paid" ? "paid" : "free");
 
   /** Sends a request as a caller would; text goes out as it is, anything else as JSON. `token` null = none. */
   async function send(
@@ -84,14 +90,19 @@ export function createMayfly(
     more: Record<string, string> = {},
   ): Promise<Answer> {
     guardRequest(body, token);
-    const context = createExecutionContext();
     const headers = new Headers(token === null ? more : { Authorization: `Bearer ${token}`, ...more });
     if (address !== null) headers.set("CF-Connecting-IP", address);
     const payload = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
-    const response = await app.request(path, { method, headers, ...payload }, watching(), context);
-    await waitOnExecutionContext(context);
+    const isDry = JSON.stringify(body)?.includes("dry_run") ?? false;
+    const response = await fromOutside({ what: `${method} ${path}`, plan: plan(), isDry }, async () => {
+      const context = createExecutionContext();
+      const answer = await app.request(path, { method, headers, ...payload }, watching(), context);
+      await waitOnExecutionContext(context);
+      return answer;
+    });
     const text = await response.text();
     hearAnswer(`${method} ${path}`, response.headers, text);
+    judgeAnswer(method, path, { status: response.status, headers: response.headers, text });
     const isJson = response.headers.get("Content-Type")?.includes("json") ?? false;
     const parsed: unknown = isJson ? JSON.parse(text) : null;
     return { status: response.status, headers: response.headers, text, body: parsed };
@@ -125,13 +136,16 @@ export function createMayfly(
     /** What use cases work with, for whoever calls them without HTTP. */
     context: (): RequestContext => host.openRequest(watching(), "without-http"),
     /** One sweep, as cron starts it, at `at`; null while another one runs. */
-    tick: async (at = now, dryRun = false) => {
-      const invocation = openInvocation(runtime, openProvider, watching().DB);
-      const context = openSweep(invocation, readSweepConfig(bindings), at, host.extraPhases(watching(), invocation));
-      const report = await runSweep(runtime, context, { startedBy: "cron", dryRun });
-      hear("a sweep's report", JSON.stringify(report));
-      return report;
-    },
+    tick: (at = now, dryRun = false) =>
+      fromOutside({ what: "a tick", plan: plan(), isDry: dryRun }, async () => {
+        const invocation = openInvocation(runtime, openProvider, watching().DB);
+        noteMeter(invocation.meter);
+        const context = openSweep(invocation, readSweepConfig(bindings), at, host.extraPhases(watching(), invocation));
+        const report = await runSweep(runtime, context, { startedBy: "cron", dryRun });
+        hearReport(report);
+        hear("a sweep's report", JSON.stringify(report));
+        return report;
+      }),
   };
 }
 
@@ -171,13 +185,8 @@ export async function minutes(mayfly: Mayfly, count: number): Promise<void> {
 
 /** D1 that answers everything but what matches, and what it says to that. */
 export function refusing(db: D1Database, pattern: RegExp, words = "refused"): D1Database {
-  return new Proxy(db, {
-    get: (target, key: keyof D1Database) =>
-      key === "prepare"
-        ? (text: string) => {
-            if (pattern.test(text)) throw new Error(`D1_ERROR: ${words}`);
-            return target.prepare(text);
-          }
-        : target[key].bind(target),
+  return through(db, async (trip, send) => {
+    if (trip.some((text) => pattern.test(text))) throw new Error(`D1_ERROR: ${words}`);
+    return send();
   });
 }

@@ -210,6 +210,15 @@ describe("the shape of src/", () => {
     expect(hidden.map(({ path }) => path)).toEqual([]);
   });
 
+  it("reaches the outside in one place per kind, and past no meter", () => {
+    const namers = (word: RegExp) => files.filter(({ text }) => word.test(codeOf(text))).map(({ path }) => path);
+    expect(namers(/\bglobalThis\b/)).toEqual(["index.ts"]);
+    expect(namers(/\bruntime\.(?:fetch|sleep)\b/)).toEqual(["invocation.ts"]);
+    expect(namers(/\benv\.DB\b/)).toEqual(["index.ts", "invocation.ts"]);
+    expect(namers(/\bopenSql\(/)).toEqual(["store/db.ts", "store/store.ts"]);
+    expect(namers(/\bonStatements\(/)).toEqual(["store/db.ts"]);
+  });
+
   it("keeps the provider's words in its driver", () => {
     const leaks = files.filter(
       ({ path, text }) =>

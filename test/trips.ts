@@ -7,12 +7,20 @@ type Results<T> = readonly D1Result<T>[];
 /** Makes a trip by `send`, or does not; answers what is told of each statement. */
 type Go = <T>(trip: Trip, send: () => Promise<Results<T>>) => Promise<Results<T>>;
 
-/** The same database, whose every trip goes by `go`. */
+/** Ways to ask D1 that mayfly does not go. */
+const OTHER_WAYS = ["first", "run", "raw"] as const;
+const noWay = (way: string): never => {
+  throw new Error(`nobody would see what goes to D1 by ${way}()`);
+};
+
+/** The same database, whose every trip goes by `go`; it can be asked in no other way. */
 export function through(db: D1Database, go: Go): D1Database {
   const texts = new WeakMap<D1PreparedStatement, string>();
   const prepare = (text: string): D1PreparedStatement => {
     const statement = db.prepare(text);
     const bind = statement.bind.bind(statement);
+    for (const way of OTHER_WAYS) statement[way] = () => noWay(way);
+    statement.all = () => noWay("all() without bind");
     statement.bind = (...params: unknown[]) => {
       const bound = bind(...params);
       const all = bound.all.bind(bound);
@@ -21,6 +29,7 @@ export function through(db: D1Database, go: Go): D1Database {
         if (result === undefined) throw new Error("a trip without an answer");
         return result;
       };
+      for (const way of OTHER_WAYS) bound[way] = () => noWay(way);
       texts.set(bound, text);
       return bound;
     };
@@ -32,8 +41,7 @@ export function through(db: D1Database, go: Go): D1Database {
       () => db.batch<T>(statements),
     );
   return new Proxy(db, {
-    get: (target, key: keyof D1Database) =>
-      key === "prepare" ? prepare : key === "batch" ? batch : target[key].bind(target),
+    get: (_target, key) => (key === "prepare" ? prepare : key === "batch" ? batch : () => noWay(String(key))),
   });
 }
 

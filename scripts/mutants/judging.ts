@@ -5,6 +5,7 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "identity unchecked",
     broken: "any machine at a row's id passes for the row's own",
+    kind: "check",
     promise: "I2",
     file: "src/machine/ownership.ts",
     find: "export const isSame = (row: MachineRow, machine: Machine): boolean =>\n",
@@ -14,6 +15,7 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "installation unchecked",
     broken: "what another installation made is ours",
+    kind: "check",
     promise: "I2",
     file: "src/machine/ownership.ts",
     find: ' === "true" && installations.includes(labels[LABEL.installation] ?? "");',
@@ -23,6 +25,7 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "one look is enough",
     broken: "the first odd look is believed as if it were the second",
+    kind: "boundary",
     promise: "I4",
     file: "src/machine/rules.ts",
     find: "since !== null && now - since >= LOOKS_APART_MS;",
@@ -32,6 +35,7 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "launch deadline at once",
     broken: "what does not run at the first look has failed to launch",
+    kind: "boundary",
     promise: "I4",
     file: "src/machine/lease.ts",
     find: "now > (row.triedAt ?? row.requestedAt) + launchDeadlineMs;",
@@ -41,6 +45,7 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "label's end ignored",
     broken: "a later end on the label does not keep a machine",
+    kind: "check",
     promise: "I4",
     file: "src/machine/lease.ts",
     find: "isBehind ? row.expiresAt : Math.min(Math.max(row.expiresAt, label ?? 0), row.maxUntil);",
@@ -50,6 +55,7 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "unknown age is old",
     broken: "a machine whose creation time nobody knows is past MAX_AGE",
+    kind: "default",
     promise: "I4",
     file: "src/machine/decide.ts",
     find: "if (created === null)\n    return isNobodys",
@@ -59,6 +65,7 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "grace ignored",
     broken: "a machine whose create is still in flight is adopted",
+    kind: "check",
     promise: "I4",
     file: "src/machine/decide.ts",
     find: 'if (age < rules.graceMs) return keep("young");',
@@ -68,6 +75,7 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "tombstones ignored",
     broken: "a machine that lands after its row has ended stays",
+    kind: "check",
     promise: "I1",
     file: "src/machine/decide.ts",
     find: 'if (known === null) return destroy("late_landing");',
@@ -77,15 +85,18 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "no patience without D1",
     broken: "while D1 refuses, a machine dies at the end that its label tells",
+    kind: "boundary",
     promise: "I4",
     file: "src/machine/decide.ts",
     find: "if (end === null || now - end < OVERDUE_MS) return verdict;",
     replace: "if (end === null || now < end) return verdict;",
     caughtBy: ["test/lifecycle/settling.test.ts"],
+    test: "a sweep still ends what is past MAX_AGE, and what is an hour past its label's end; nothing else",
   },
   {
     name: "provider name by chance",
     broken: "the same owner and name get another name at the provider each time",
+    kind: "key",
     promise: "I3",
     file: "src/machine/name.ts",
     find: "JSON.stringify([installation, owner, name])",
@@ -95,6 +106,7 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "unknown price is free",
     broken: "a machine whose price nobody knows costs nothing",
+    kind: "default",
     promise: "I6",
     file: "src/machine/money.ts",
     find: "perHour === null ? null :",
@@ -104,15 +116,18 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "stranger's key is ours",
     broken: "an SSH key that was in the project before is deleted with the row that reused it",
+    kind: "check",
     promise: "I2",
     file: "src/machine/resource.ts",
     find: "if (!isOurs(seen, rules.installations)) return false;",
     replace: 'if (row.spec.kind !== "ssh_key" && !isOurs(seen, rules.installations)) return false;',
     caughtBy: ["test/http/resources.test.ts"],
+    test: "S104: trap: that was in the project before is reused, and never ours to delete",
   },
   {
     name: "first page only",
     broken: "a list ends after its first page, and says that it is whole",
+    kind: "page",
     promise: "I1",
     file: "src/driver/hetzner/list.ts",
     find: "if (next === null) break;",
@@ -122,15 +137,18 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "refused token is absence",
     broken: "a 401 says that the machine is gone",
+    kind: "default",
     promise: "I4",
     file: "src/driver/hetzner/errors.ts",
     find: '  unauthorized: { code: "unauthorized" },',
     replace: '  unauthorized: { code: "not_found" },',
     caughtBy: ["test/reaper/expire.test.ts"],
+    test: "S10: a refused token is no proof of absence: the row stays, the sweep has failed and health will say so",
   },
   {
     name: "secrets quoted",
     broken: "an error repeats the cloud-init and the token that the provider quotes back",
+    kind: "check",
     promise: "I7",
     file: "src/driver/hetzner/secrets.ts",
     find: "form.includes(piece) ? at + piece.length : 0;",
@@ -140,15 +158,18 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "whoever has the name",
     broken: "a create takes any machine that holds its name at the provider for its own",
+    kind: "check",
     promise: "I2",
     file: "src/driver/hetzner/hetzner.ts",
     find: "if (!isOfSpec(existing, spec))",
     replace: "if (existing.name !== spec.name && !isOfSpec(existing, spec))",
     caughtBy: ["test/lifecycle/create.test.ts"],
+    test: "P27, X19: because a stranger holds the name at the provider leaves the stranger alone",
   },
   {
     name: "labels replaced",
     broken: "writing a label takes off all the others, ours included",
+    kind: "check",
     promise: "I1",
     file: "src/driver/hetzner/capabilities.ts",
     find: "{ labels: { ...shown, ...labels } }",
@@ -158,6 +179,7 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "reserve for orders alone",
     broken: "whoever only reads uses up the provider's hourly budget, and the sweep has none left",
+    kind: "check",
     promise: "I1",
     file: "src/driver/hetzner/client.ts",
     find: 'if (method !== "DELETE" && options.isSweep !== true)',
@@ -167,6 +189,7 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "page served twice",
     broken: "a list that shows a page twice, and so hides another, passes for whole",
+    kind: "check",
     promise: "I1",
     file: "src/driver/hetzner/paging.ts",
     find: 'doubt ??= "shows one of them twice";',
@@ -176,6 +199,7 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "answer without a uid",
     broken: "a create takes the id of whatever machine the provider answers with, if it has no uid",
+    kind: "default",
     promise: "I2",
     file: "src/driver/hetzner/hetzner.ts",
     find: ": uidIn(labels) === uidIn(spec.labels) && (name",
@@ -185,6 +209,7 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "bare 404 is absence",
     broken: "a 404 of whoever stands between says that the machine is gone",
+    kind: "default",
     promise: "I1",
     file: "src/driver/hetzner/errors.ts",
     find: 'code === "" ? "unexpected" : "not_found"',
@@ -194,6 +219,7 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "anybody's snapshot",
     broken: "a machine boots any snapshot of the project by its id",
+    kind: "check",
     promise: "I7",
     file: "src/driver/hetzner/images.ts",
     find: "if (!PUBLIC_TYPES.has(shown.type) && !isLent(shown))",
@@ -203,24 +229,18 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "absence is a word",
     broken: "a machine whose row was closed only because nobody saw it is destroyed when it is seen again",
+    kind: "default",
     promise: "I4",
     file: "src/machine/decide.ts",
     find: "if (isEndedForAbsence(row)) return judgeReappeared(row, { machine, isInventory }, now, rules);",
     replace: 'if (isEndedForAbsence(row)) return destroy("late_landing");',
     caughtBy: ["test/reaper/inventory.test.ts"],
-  },
-  {
-    name: "reappears under an old end",
-    broken: "what is seen again ends by its label, though its row knew a renewal that had not come there",
-    promise: "I4",
-    file: "src/machine/lease.ts",
-    find: "Math.max(told, isKnown ? row.expiresAt : 0)",
-    replace: "told",
-    caughtBy: ["test/reaper/inventory.test.ts"],
+    test: "has that row again, under the lease that it and its labels tell, and its owner's name and calls reach it",
   },
   {
     name: "deleted unread",
     broken: "a delete does not compare the machine that was read with the one that was meant",
+    kind: "check",
     promise: "I2",
     file: "src/driver/destroy-seen.ts",
     find: "if (!seen.hasLabels || !matches(seen.labels, meant))",
@@ -230,6 +250,7 @@ export const JUDGING: readonly Mutant[] = [
   {
     name: "born in 2090",
     broken: "a creation stamp that lies years ahead is believed, and what bears it is for ever young",
+    kind: "default",
     promise: "I1",
     file: "src/machine/age.ts",
     find: "return stamp !== null && stamp - now <= MOST_AHEAD_MS ? stamp : null;",

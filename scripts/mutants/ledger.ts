@@ -3,17 +3,9 @@ import type { Mutant } from "./mutant.ts";
 
 export const LEDGER: readonly Mutant[] = [
   {
-    name: "days beyond the month's price",
-    broken: "the days of a month are charged each by itself, whatever the month comes to",
-    promise: "I6",
-    file: "src/machine/money.ts",
-    find: "charge(day.end - month.first, perHour, perMonth),",
-    replace: "charge(2 * day.end - day.first - month.first, perHour, null),",
-    caughtBy: ["test/machine/money.test.ts"],
-  },
-  {
     name: "booked twice",
     broken: "what has ended is added to the ledger though another has added it since it was read",
+    kind: "check",
     promise: "I6",
     file: "src/store/ledger.ts",
     find: "const AS_READ = `machines.uid = booking.value ->> 'uid' AND machines.booked_at IS NULL",
@@ -23,6 +15,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "booked for good",
     broken: "a machine that is found again is charged nothing from the end of its row on",
+    kind: "check",
     promise: "I6",
     file: "src/store/machine-orphans.ts",
     find: "looked_at = ?2, booked_at = NULL,",
@@ -32,6 +25,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "charged in both rows",
     broken: "a machine that gets another row is charged in it from its creation once more",
+    kind: "write",
     promise: "I6",
     file: "src/store/machine-orphans.ts",
     find: "${countedElsewhere(\"found.value ->> 'provider_id'\", \"found.value ->> 'uid'\")},",
@@ -39,18 +33,10 @@ export const LEDGER: readonly Mutant[] = [
     caughtBy: ["test/lifecycle/ledger.test.ts"],
   },
   {
-    name: "free after its row's end",
-    broken: "a machine whose row had ended is charged nothing for the time until a sweep destroyed it",
-    promise: "I6",
-    file: "src/reaper/unrecorded.ts",
-    find: "await store.endings.endLater(ended, now());",
-    replace: "await store.endings.endLater(ended.slice(0, 0), now());",
-    caughtBy: ["test/lifecycle/ledger.test.ts"],
-  },
-  {
     name: "unproven and forgotten",
     broken:
       "a machine whose row had ended, and whose deletion is proven only later, is never told of and charged nothing after it",
+    kind: "check",
     promise: "I6",
     file: "src/reaper/unrecorded.ts",
     find: "await store.endings.reopen(late, now());",
@@ -58,18 +44,9 @@ export const LEDGER: readonly Mutant[] = [
     caughtBy: ["test/lifecycle/ledger.test.ts"],
   },
   {
-    name: "charged in both rows at last",
-    broken:
-      "a machine that two rows had, and that is destroyed on sight, is charged once more for the hours of the second",
-    promise: "I6",
-    file: "src/store/machine-endings.ts",
-    find: "destroyed_at = ?2, booked_at = NULL,\n                booked_hours = ${bookedOnce(\"gone.value ->> 'provider_id'\")},",
-    replace: "destroyed_at = ?2, booked_at = NULL,",
-    caughtBy: ["test/lifecycle/ledger.test.ts"],
-  },
-  {
     name: "others' sums",
     broken: "a caller who names no account sees what all accounts have cost",
+    kind: "filter",
     promise: "I10",
     file: "src/http/edge/owner.ts",
     find: "account: owner === null ? caller.account : account,",
@@ -79,6 +56,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "forgotten before it is booked",
     broken: "a row is deleted though the ledger does not tell what its machine cost",
+    kind: "check",
     promise: "I6",
     file: "src/store/history.ts",
     find: "destroyed_at < ?1 AND booked_at IS NOT NULL AND",
@@ -88,6 +66,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "days lost in the month",
     broken: "days of the ledger are deleted and not added to their month where that has a sum",
+    kind: "unit",
     promise: "I6",
     file: "src/store/history.ts",
     find: "tail: `GROUP BY 1, 2, 3, 4 ${ADDING}`,",
@@ -97,6 +76,7 @@ export const LEDGER: readonly Mutant[] = [
   {
     name: "live machine's story",
     broken: "old events are deleted though their machine lives",
+    kind: "filter",
     promise: "I6",
     file: "src/store/history.ts",
     find: "at < ?1 AND NOT EXISTS (SELECT 1 FROM machines WHERE machines.uid = events.uid)",

@@ -5,6 +5,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "row after the create",
     broken: "the provider is asked first, and the row is written once it has answered",
+    kind: "order",
     promise: "I5",
     file: "src/lifecycle/create.ts",
     find: "const used = await machines.insertUsing(row, until, {",
@@ -14,6 +15,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "without its firewall",
     broken: "a machine is made though what it was to use is being deleted by now",
+    kind: "check",
     promise: "I2",
     file: "src/lifecycle/attachments.ts",
     find: "count < uids.length ? refused(GOING) : done(ids);",
@@ -23,6 +25,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "said at once",
     broken: "a row is not written before each try, though what is tried is something else than it says",
+    kind: "order",
     promise: "I5",
     file: "src/lifecycle/attempt.ts",
     find: "return isFirst && isYoung && isSame && ",
@@ -32,6 +35,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "given up in doubt",
     broken: "a create whose outcome is unknown ends its row as failed",
+    kind: "default",
     promise: "I4",
     file: "src/lifecycle/attempt.ts",
     find: "return !resumed && saysNothingMade(error);",
@@ -41,6 +45,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "owner's word forgotten",
     broken: "a DELETE that comes while the create is under way does not end what lands",
+    kind: "check",
     promise: "I1",
     file: "src/lifecycle/record.ts",
     find: 'if (current !== null && isLive(current) && current.phase !== "destroying") return known(current);',
@@ -50,6 +55,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "accepted is gone",
     broken: "a row closes as soon as the provider has agreed to delete its machine",
+    kind: "order",
     promise: "I1",
     file: "src/lifecycle/destroy.ts",
     find: "await driver.get(providerId);\n    return false;",
@@ -59,6 +65,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "another project's absence",
     broken: "rows that were made under another credential close on what this one does not show",
+    kind: "check",
     promise: "I4",
     file: "src/lifecycle/credential.ts",
     find: 'if (row.credential !== (await credential())) return "other_credential";',
@@ -68,6 +75,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "no back-off",
     broken: "what cannot be destroyed is tried first at every tick",
+    kind: "boundary",
     promise: "I8",
     file: "src/lifecycle/back-off.ts",
     find: "Math.min(90_000 * 2 ** Math.min(attempts, 10), LONGEST_BACK_OFF_MS);",
@@ -77,6 +85,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "label not renewed",
     broken: "a renewal is noted as written to the label, and is not",
+    kind: "write",
     promise: "I4",
     file: "src/lifecycle/renew.ts",
     find: "await capabilities.relabel(machine, { [LABEL.expires]: labelSeconds(expiresAt) });",
@@ -86,6 +95,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "renewal shortens",
     broken: "a renewal moves an end earlier",
+    kind: "check",
     promise: "I4",
     file: "src/store/machine-leases.ts",
     find: '"?3 > expires_at"',
@@ -95,6 +105,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "adopted without its lease",
     broken: "a machine that is found without a row lives a quarter of an hour, whatever its label promises",
+    kind: "check",
     promise: "I4",
     file: "src/lifecycle/adopt.ts",
     find: "Math.min(Math.max(end ?? maxUntil, now + LEAST_MS), maxUntil)",
@@ -104,6 +115,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "claim whatever the lease",
     broken: "a sweep destroys a machine that was renewed between its look and its claim",
+    kind: "check",
     promise: "I4",
     file: "src/store/machine-endings.ts",
     find: "AND expires_at = doom.value ->> 'expiresAt' AND ${LIVE_MACHINE}",
@@ -111,17 +123,9 @@ export const LENDING: readonly Mutant[] = [
     caughtBy: ["test/lifecycle/leases.test.ts"],
   },
   {
-    name: "claim of the dead",
-    broken: "a claim brings a row back that has ended meanwhile, whoever has its name now",
-    promise: "I8",
-    file: "src/store/machine-endings.ts",
-    find: "AND expires_at = doom.value ->> 'expiresAt' AND ${LIVE_MACHINE}",
-    replace: "AND expires_at = doom.value ->> 'expiresAt'",
-    caughtBy: ["test/reaper/expire.test.ts"],
-  },
-  {
     name: "lock without fence",
     broken: "a sweep that was overtaken goes on writing",
+    kind: "check",
     promise: "I4",
     file: "src/store/lock.ts",
     find: "WHERE name = 'sweep' AND fence = ${Math.trunc(fence)})`",
@@ -131,6 +135,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "deleted while in use",
     broken: "a firewall, a network or a key ends under a machine that uses it",
+    kind: "check",
     promise: "I4",
     file: "src/store/resource-endings.ts",
     find:
@@ -140,26 +145,9 @@ export const LENDING: readonly Mutant[] = [
     caughtBy: ["test/http/resources.test.ts"],
   },
   {
-    name: "used a moment ago",
-    broken: "what a machine used goes in the tick in which the machine ended, which no dry run foretells",
-    promise: "I4",
-    file: "src/store/resource-endings.ts",
-    find: "(machines.${LIVE_MACHINE} OR machines.destroyed_at >= ?1)",
-    replace: "machines.${LIVE_MACHINE}",
-    caughtBy: ["test/store/resources.test.ts"],
-  },
-  {
-    name: "back without a firewall",
-    broken: "a machine that was lost and comes back no longer keeps what it uses",
-    promise: "I4",
-    file: "src/store/resource-uses.ts",
-    find: "(${ENDED_FOR_ABSENCE}) IS NOT TRUE)`",
-    replace: "(${ENDED_FOR_ABSENCE}) IS NOT NULL)`",
-    caughtBy: ["test/store/resources.test.ts"],
-  },
-  {
     name: "network under strangers",
     broken: "a network is deleted though a server that is not ours stands in it",
+    kind: "check",
     promise: "I2",
     file: "src/lifecycle/delete-resource.ts",
     find: 'if (seen.machineIds?.length !== 0 && row.spec.kind === "network")',
@@ -169,6 +157,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "cut-off create left alone",
     broken: "whoever waits for a create that was cut off never takes it over",
+    kind: "await",
     promise: "I8",
     file: "src/lifecycle/refresh.ts",
     find: "const taken = await takeOver(current);",
@@ -178,6 +167,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "another's claim given back",
     broken: "a slow try that fails gives back the claim of the call that took it over, and a third may try beside that",
+    kind: "filter",
     promise: "I3",
     file: "src/store/machine-tries.ts",
     find: "AND next_try_at IN (SELECT value FROM json_each(?4))",
@@ -187,6 +177,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "agreed is done",
     broken: "a firewall counts as put on as soon as the provider has agreed to do it",
+    kind: "await",
     promise: "I8",
     file: "src/lifecycle/use-resource.ts",
     find: "progressOf(await followActions(context, begun));",
@@ -196,6 +187,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "setting that limits nothing",
     broken: "a setting that this version does not support is taken and ignored",
+    kind: "check",
     promise: "I6",
     file: "src/config.ts",
     find: "UNSUPPORTED_SETTINGS.find((name) => isSet(env, name))",
@@ -205,6 +197,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "refused create litters",
     broken: "what was made with a machine that was refused stays, until a sweep has looked twice",
+    kind: "check",
     promise: "I1",
     file: "src/lifecycle/attempt.ts",
     find: "if (!outcome.ok || outcome.value.row.uid !== row.uid) await",
@@ -214,6 +207,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "secret kept",
     broken: "the database keeps a minted token as it is, and not its hash",
+    kind: "check",
     promise: "I7",
     file: "src/auth/tokens.ts",
     find: "secretSha256: await sha256Hex(secret),",
@@ -223,6 +217,7 @@ export const LENDING: readonly Mutant[] = [
   {
     name: "create outlives its token",
     broken: "a create that was under way when its token was revoked and all was destroyed still makes a machine",
+    kind: "check",
     promise: "I1",
     file: "src/store/conditions.ts",
     find: "WHERE tokens.id = ${id} AND revoked_at IS NOT NULL",

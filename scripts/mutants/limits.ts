@@ -5,6 +5,7 @@ export const LIMITS: readonly Mutant[] = [
   {
     name: "look before the insert",
     broken: "how many machines there are is looked at, and not decided by the insert",
+    kind: "check",
     promise: "I6",
     file: "src/store/machines.ts",
     find: '${revoked("?")} UNION ALL ${BEYOND_LIMITS}`',
@@ -14,6 +15,7 @@ export const LIMITS: readonly Mutant[] = [
   {
     name: "dying is gone",
     broken: "a machine that is being destroyed counts no more, though nobody has proven it gone",
+    kind: "filter",
     promise: "I6",
     file: "src/store/machine-limits.ts",
     find: "(SELECT count(*) FROM machines WHERE account = new.account AND ${LIVE_MACHINE}) >= ?",
@@ -23,6 +25,7 @@ export const LIMITS: readonly Mutant[] = [
   {
     name: "all without a limit",
     broken: "MAX_MACHINES binds each account, and not all of them together",
+    kind: "filter",
     promise: "I6",
     file: "src/store/machine-limits.ts",
     find: "OR (SELECT count(*) FROM machines WHERE ${LIVE_MACHINE}) >= ?",
@@ -30,17 +33,9 @@ export const LIMITS: readonly Mutant[] = [
     caughtBy: ["test/lifecycle/limits.test.ts"],
   },
   {
-    name: "account lost at adoption",
-    broken: "a machine that is found without a row counts for its owner, whatever account its label tells",
-    promise: "I6",
-    file: "src/store/machine-orphans.ts",
-    find: "account: row.account,",
-    replace: "account: row.owner,",
-    caughtBy: ["test/lifecycle/limits.test.ts"],
-  },
-  {
     name: "room for the next call",
     broken: "machines past their end fill the provider's limit, and a create that meets it is refused at once",
+    kind: "check",
     promise: "I1",
     file: "src/lifecycle/make-room.ts",
     find: "const isLimit = !ambiguous &&",
@@ -48,17 +43,9 @@ export const LIMITS: readonly Mutant[] = [
     caughtBy: ["test/lifecycle/provider-limits.test.ts"],
   },
   {
-    name: "claim left behind by the pass",
-    broken: "a create that has waited for an expire pass tries again though another call has its row by now",
-    promise: "I3",
-    file: "src/lifecycle/make-room.ts",
-    find: 'if (after === "lost") return "lost";',
-    replace: 'if (after === "lost") return "made";',
-    caughtBy: ["test/lifecycle/provider-limits.test.ts"],
-  },
-  {
     name: "pass after pass",
     broken: "a call that meets the provider's limit again has another expire pass made for it",
+    kind: "check",
     promise: "I8",
     file: "src/invocation.ts",
     find: "isSpent = true;",

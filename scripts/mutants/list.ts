@@ -1,5 +1,8 @@
 /** All deliberate bugs. */
+import { ANSWERING } from "./answering.ts";
+import { ASKING } from "./asking.ts";
 import { CALLING } from "./calling.ts";
+import { COUNTING } from "./counting.ts";
 import { HOOKS } from "./hooks.ts";
 import { JUDGING } from "./judging.ts";
 import { LEDGER } from "./ledger.ts";
@@ -8,11 +11,15 @@ import { LIMITS } from "./limits.ts";
 import { MONEY } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
 import { READING } from "./reading.ts";
+import { SIBLINGS } from "./siblings.ts";
 import { SPENDING } from "./spending.ts";
 import { SWEEPING } from "./sweeping.ts";
 
 export const MUTANTS: readonly Mutant[] = [
+  ...ANSWERING,
+  ...ASKING,
   ...CALLING,
+  ...COUNTING,
   ...HOOKS,
   ...JUDGING,
   ...LEDGER,
@@ -20,6 +27,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...LIMITS,
   ...MONEY,
   ...READING,
+  ...SIBLINGS,
   ...SPENDING,
   ...SWEEPING,
 ];

@@ -5,6 +5,7 @@ export const MONEY: readonly Mutant[] = [
   {
     name: "month's end",
     broken: "all hours of a machine count in the month in which it was created",
+    kind: "boundary",
     promise: "I6",
     file: "src/machine/money.ts",
     find: "Math.min(hours.end, Math.ceil((endOf(new Date(begins)) - createdAt) / HOUR_MS));",
@@ -14,6 +15,7 @@ export const MONEY: readonly Mutant[] = [
   {
     name: "another project's currency",
     broken: "what was learnt of one credential's project is believed of another's",
+    kind: "key",
     promise: "I6",
     file: "src/lifecycle/catalogue.ts",
     find: "known?.credential === (await credential())",
@@ -21,17 +23,9 @@ export const MONEY: readonly Mutant[] = [
     caughtBy: ["test/http/trips.test.ts"],
   },
   {
-    name: "IPv4 free",
-    broken: "a public IPv4 address costs nothing",
-    promise: "I6",
-    file: "src/machine/money.ts",
-    find: "priced.hasIpv4 ? charge(end - first, priced.ipv4MicroEur, priced.ipv4MonthMicroEur) : 0,",
-    replace: "0,",
-    caughtBy: ["test/lifecycle/money.test.ts"],
-  },
-  {
     name: "hour rounded down",
     broken: "an hour that has only begun is not charged",
+    kind: "boundary",
     promise: "I6",
     file: "src/machine/money.ts",
     find: "Math.ceil((until - from) / HOUR_MS)",
@@ -41,6 +35,7 @@ export const MONEY: readonly Mutant[] = [
   {
     name: "today's price",
     broken: "a machine is charged what new orders cost, not what it was ordered at",
+    kind: "write",
     promise: "I6",
     file: "src/store/machine-observations.ts",
     find: "iif(provider_id IS NULL, ",

@@ -6,6 +6,7 @@ export const READING: readonly Mutant[] = [
     name: "words of another version",
     broken:
       "a row that ended for a reason that this version does not know cannot be read, nor can the list that it is in",
+    kind: "default",
     promise: "I8",
     file: "src/store/columns.ts",
     find: '(ROW_REASONS.find((word) => word === reason) ?? "unknown");',
@@ -15,6 +16,7 @@ export const READING: readonly Mutant[] = [
   {
     name: "missing is null",
     broken: "a row without a time is taken for one whose machine was never made, or never asked to go",
+    kind: "default",
     promise: "I4",
     file: "src/store/columns.ts",
     find: "row[column] === null ? null : intOf(row, column);",
@@ -24,6 +26,7 @@ export const READING: readonly Mutant[] = [
   {
     name: "no labels to read",
     broken: "a machine whose labels cannot be read passes for one that has none",
+    kind: "default",
     promise: "I4",
     file: "src/driver/hetzner/server.ts",
     find: 'typeof pair[1] === "string"))\n    : null;',
@@ -33,6 +36,7 @@ export const READING: readonly Mutant[] = [
   {
     name: "a told size",
     broken: "of an answer that comes packed its packed size is held against the limit",
+    kind: "unit",
     promise: "I8",
     file: "src/net/read-capped.ts",
     find: ' && !headers.has("Content-Encoding")',
@@ -42,10 +46,31 @@ export const READING: readonly Mutant[] = [
   {
     name: "settings for ever",
     broken: "a secret that was changed is taken as before, until the isolate ends",
+    kind: "cache",
     promise: "I10",
     file: "src/environment.ts",
     find: "known.get(env) ?? { said: read(env) };\n    known.set(env, kept);",
     replace: "known.get(known) ?? { said: read(env) };\n    known.set(known, kept);",
     caughtBy: ["test/environment.test.ts"],
+  },
+  {
+    name: "one character more",
+    broken: "an admin token of the shortest length that the rule allows is refused",
+    kind: "boundary",
+    promise: "I10",
+    file: "src/config.ts",
+    find: "adminToken.length < SHORTEST_ADMIN_TOKEN",
+    replace: "adminToken.length <= SHORTEST_ADMIN_TOKEN",
+    caughtBy: ["test/config.test.ts"],
+  },
+  {
+    name: "a look from before a wait",
+    broken: "a call that has waited goes on by what it read before",
+    kind: "cache",
+    promise: "I3",
+    file: "src/invocation.ts",
+    find: "sleep: (milliseconds) => {\n      ahead.forget();",
+    replace: "sleep: (milliseconds) => {",
+    caughtBy: ["test/http/read-ahead.test.ts"],
   },
 ];

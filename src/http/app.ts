@@ -6,7 +6,7 @@ import { createMiddleware } from "hono/factory";
 import { routePath } from "hono/route";
 import { identify } from "../auth/identify.ts";
 import { bearerToken, type AuthRefusal } from "../auth/principal.ts";
-import { inBackground } from "./edge/background.ts";
+import { finishAlways, inBackground } from "./edge/background.ts";
 import { limitBody, readJson } from "./edge/body.ts";
 import { brakeAddress, paceAccount } from "./edge/brakes.ts";
 import { catalogueRoutes } from "./catalogue.ts";
@@ -36,7 +36,7 @@ import { whoamiRoute } from "./whoami.ts";
 export function createApp(host: Host): Api {
   const app = new Api();
 
-  app.use(identifyRequest(host), protectAnswer, brakeAddress(host));
+  app.use(finishAlways, identifyRequest(host), protectAnswer, brakeAddress(host));
   healthRoute(app, host);
   // Whoever signs an event has no bearer token, and its body is read as it came.
   hookRoute(app, openScope(host));
@@ -93,7 +93,7 @@ const identifyRequest = (host: Host) =>
     await next();
     // An answer that is there already is made anew by `c.header`.
     c.res.headers.set("X-Request-Id", requestId);
-    const { fetches, statements } = c.get("scope")?.meter ?? { fetches: 0, statements: 0 };
+    const { fetches, statements } = c.get("meter") ?? { fetches: 0, statements: 0 };
     host.log({
       event: "request",
       request_id: requestId,
@@ -118,7 +118,9 @@ const protectAnswer = createMiddleware<AppEnv>(async (c, next) => {
 /** Reads the configuration and opens what the request works with. */
 const openScope = (host: Host) =>
   createMiddleware<AppEnv>(async (c, next) => {
-    c.set("scope", host.openRequest(c.env, c.get("requestId")));
+    const scope = host.openRequest(c.env, c.get("requestId"));
+    c.set("meter", scope.meter);
+    c.set("scope", scope);
     await next();
   });
 

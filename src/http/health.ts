@@ -2,7 +2,7 @@ import * as z from "zod";
 import { Misconfigured } from "../machine/misconfigured.ts";
 import { fullnessOf, healthOf } from "../reaper/health.ts";
 import { StoreError } from "../store/db.ts";
-import { json } from "./edge/openapi.ts";
+import { json, problems } from "./edge/openapi.ts";
 import { INSTALLATION_CHANGED } from "./edge/problem.ts";
 import type { Host } from "./edge/app-env.ts";
 import { type Api, createRoute } from "./edge/route.ts";
@@ -20,13 +20,15 @@ const route = createRoute({
   path: "/healthz",
   summary: "Whether the reaper is seen to be alive (no token)",
   security: [],
-  responses: { 200: json(healthJson, "It is"), 503: json(healthJson, "It is not, and why") },
+  responses: { 200: json(healthJson, "It is"), 503: json(healthJson, "It is not, and why"), ...problems },
 });
 
 /** `GET /healthz`: 200 while the reaper is seen to be alive, else 503 with the reasons. Needs no token and names nobody. */
 export function healthRoute(app: Api, host: Host): void {
   app.openapi(route, async (c) => {
-    const { reasons, lastGoodSweepAt } = await examine(host, c.env);
+    const opened = host.openHealth(c.env);
+    c.set("meter", opened.meter);
+    const { reasons, lastGoodSweepAt } = await examine(opened, host.now());
     const isGreen = reasons.length === 0;
     return c.json(
       {
@@ -40,12 +42,11 @@ export function healthRoute(app: Api, host: Host): void {
   });
 }
 
-async function examine(host: Host, env: Env) {
-  const { reads, settings } = host.openHealth(env);
+async function examine({ reads, settings }: ReturnType<Host["openHealth"]>, now: number) {
   const reasons: string[] = [];
   let lastGoodSweepAt: number | null = null;
   try {
-    const health = await healthOf(reads, host.now());
+    const health = await healthOf(reads, now);
     reasons.push(...health.reasons);
     lastGoodSweepAt = health.lastGoodSweepAt;
     const { installations, plan } = settings();

@@ -4,7 +4,6 @@ import { json, problems } from "./edge/openapi.ts";
 import { HttpProblem } from "./edge/problem.ts";
 import { requireAdmin } from "./edge/require-admin.ts";
 import { metaOf, paging, pagination } from "./edge/schemas.ts";
-import { keepAlive } from "./edge/background.ts";
 import { type Api, createRoute } from "./edge/route.ts";
 
 const report = z
@@ -39,9 +38,7 @@ export function sweepRoutes(app: Api): void {
   app.openapi(post, async (c) => {
     // Without a body nothing was parsed, and so no default was filled in.
     const { dry_run: dryRun = false } = c.req.valid("json");
-    const work = c.get("scope").sweep({ startedBy: "admin", dryRun });
-    keepAlive(c, work);
-    const done = await work;
+    const done = await c.get("scope").sweep({ startedBy: "admin", dryRun });
     if (done === null)
       throw new HttpProblem("sweep_running", {
         detail: "A sweep is running; two never overlap.",

@@ -26,9 +26,9 @@ export async function knownCatalogue({
   return known;
 }
 
-/** Whether nobody needs to ask again yet. */
+/** Whether nobody needs to ask again yet. A time that lies far ahead is a clock's mistake. */
 export const isFresh = (known: Catalogue | null, now: number): known is Catalogue =>
-  known !== null && now - known.fetchedAt < FRESH_MS;
+  known !== null && Math.abs(now - known.fetchedAt) < FRESH_MS;
 
 /** A provider that sells more than a few hundred types has lost its way. */
 const MOST_PAGES = 10;

@@ -31,7 +31,7 @@ export function createAllowance({ inventory, settings }: Store, rules: Rules, no
   let isHeld = false;
 
   async function limit(): Promise<number> {
-    const { releasedUntil, heldUntil } = await settings.blastCap();
+    const { releasedUntil, heldUntil } = await settings.blastCap(now);
     if (releasedUntil > now) return Infinity;
     return heldUntil > now ? 0 : Math.floor(Math.max(LEAST, SHARE * (await inventory.countLive())));
   }

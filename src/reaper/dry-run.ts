@@ -9,6 +9,10 @@ import type { Meter } from "./budget.ts";
  */
 export function dryRunProvider({ driver, capabilities }: Provider, meter: Meter): Provider {
   const gone = new Set<string>();
+  /** The one place where a call counts that is not made. */
+  const leaveOut = () => {
+    meter.fetches += 1;
+  };
   const left = (machines: readonly Machine[]) => {
     const shown = machines.filter(({ providerId }) => !gone.has(providerId));
     // What would be gone would not have been read.
@@ -18,12 +22,12 @@ export function dryRunProvider({ driver, capabilities }: Provider, meter: Meter)
   const pretended: Driver = {
     ...driver,
     async destroy(providerId) {
-      meter.fetches += 1;
+      leaveOut();
       gone.add(providerId);
     },
     async get(providerId) {
       if (!gone.has(providerId)) return driver.get(providerId);
-      meter.fetches += 1;
+      leaveOut();
       throw new DriverError("not_found", "it would be gone by now");
     },
     async list(selector, options) {
@@ -34,9 +38,7 @@ export function dryRunProvider({ driver, capabilities }: Provider, meter: Meter)
       }
     },
   };
-  const relabel = async () => {
-    meter.fetches += 1;
-  };
+  const relabel = async () => leaveOut();
   const { firewalls, networks, sshKeys } = capabilities;
   return {
     driver: pretended,
@@ -45,9 +47,9 @@ export function dryRunProvider({ driver, capabilities }: Provider, meter: Meter)
       ...(capabilities.relabel && { relabel }),
       ...(capabilities.findByName && { findByName: unlessGone(capabilities.findByName, gone) }),
       ...(capabilities.inventoryPage && { inventoryPage: leaving(capabilities.inventoryPage, left) }),
-      ...(firewalls && { firewalls: keepingFirewalls(firewalls, meter) }),
-      ...(networks && { networks: keepingNetworks(networks, meter) }),
-      ...(sshKeys && { sshKeys: keepingKeys(sshKeys, meter) }),
+      ...(firewalls && { firewalls: keepingFirewalls(firewalls, leaveOut) }),
+      ...(networks && { networks: keepingNetworks(networks, leaveOut) }),
+      ...(sshKeys && { sshKeys: keepingKeys(sshKeys, leaveOut) }),
     },
   };
 }
@@ -72,33 +74,34 @@ const leaving =
   };
 
 /** Resources that are read for real and none of which is deleted. Each call is spelt out, so that no new one is real by oversight. */
-const keeping = (real: Resources, meter: Meter): Resources => ({
+const keeping = (real: Resources, leaveOut: () => void): Resources => ({
   list: (selector, options) => real.list(selector, options),
   get: (id) => real.get(id),
-  async delete() {
-    meter.fetches += 1;
-  },
+  delete: async () => leaveOut(),
 });
 
-const keepingFirewalls = (real: Firewalls, meter: Meter): Firewalls => ({
-  ...keeping(real, meter),
+const keepingFirewalls = (real: Firewalls, leaveOut: () => void): Firewalls => ({
+  ...keeping(real, leaveOut),
   create: makeNothing,
   apply: makeNothing,
   remove: makeNothing,
   async removeSelectors(_id, selectors) {
-    meter.fetches += selectors.length === 0 ? 0 : 1;
+    if (selectors.length > 0) leaveOut();
     return [];
   },
 });
 
-const keepingNetworks = (real: Networks, meter: Meter): Networks => ({
-  ...keeping(real, meter),
+const keepingNetworks = (real: Networks, leaveOut: () => void): Networks => ({
+  ...keeping(real, leaveOut),
   create: makeNothing,
   attach: makeNothing,
   addRoute: makeNothing,
 });
 
-const keepingKeys = (real: SshKeys, meter: Meter): SshKeys => ({ ...keeping(real, meter), ensure: makeNothing });
+const keepingKeys = (real: SshKeys, leaveOut: () => void): SshKeys => ({
+  ...keeping(real, leaveOut),
+  ensure: makeNothing,
+});
 
 /** No sweep asks for this; whichever begins to has to say what a dry run makes of it. */
 async function makeNothing(): Promise<never> {

@@ -73,7 +73,7 @@ export const silenceOf = async ({ lock }: Pick<Store, "lock">, wallNow: number):
   reasonsOf(await lock.read(), wallNow);
 
 function reasonsOf(row: LockRow, wallNow: number): readonly string[] {
-  if (row === null) return ["the database has lost its lock row: apply the migrations to a new one"];
+  if (row === null) return ["the database has lost its lock row, which the next sweep makes anew"];
   const silence = wallNow - row.last_good_cron_at;
   if (silence <= MISSED_INTERVALS * INTERVAL_MS) return [];
   return [

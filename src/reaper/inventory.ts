@@ -82,7 +82,7 @@ const isDone = ({ page, rest }: InventoryPass): boolean => page !== null && page
 async function conclude({ store, memory, items, now }: PhaseContext, pass: InventoryPass): Promise<void> {
   // Many rows may be there by now that were not when it began: what a lost database adopts.
   const shown = async () => store.inventory.countShown(now());
-  const isReleased = async () => (await store.settings.inventoryReleasedUntil()) > pass.startedAt;
+  const isReleased = async () => (await store.settings.inventoryReleasedUntil(now())) > pass.startedAt;
   const isUntrusted = isTooMany(pass) && isTooMany({ ...pass, shown: await shown() }) && !(await isReleased());
   if (isUntrusted) {
     await store.inventory.forgetMissing(pass.startedAt);

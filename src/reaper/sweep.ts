@@ -84,7 +84,9 @@ async function underLock(
   });
 
   const outcome = reportOutcome(report.phases);
-  const isToKeep = hasNews(report) || report.finishedAt - lastReportAt >= REPORT_EVERY_MS;
+  // A time that lies ahead is a clock's mistake.
+  const isDue = report.finishedAt - lastReportAt >= REPORT_EVERY_MS || lastReportAt > report.finishedAt;
+  const isToKeep = isDue || hasNews(report);
   const kept = await closing(async () =>
     isToKeep ? sweeps.insert({ ...report, id: fence, outcome, report: reportJson(report) }) : null,
   );

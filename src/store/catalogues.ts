@@ -12,6 +12,7 @@ import {
   type Reader,
   type Row,
 } from "./columns.ts";
+import { StoreError } from "./db.ts";
 import { parseFirst } from "./rows.ts";
 import { insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
@@ -32,6 +33,15 @@ export const catalogueRow: Reader<Catalogue> = (row) => ({
   currency: textOrNull(row, "currency"),
   credential: textOrNull(row, "credential"),
 });
+/** One that cannot be read is as good as none: it is asked for anew, and replaced. */
+const ifReadable: Reader<Catalogue | null> = (row) => {
+  try {
+    return catalogueRow(row);
+  } catch (error) {
+    if (error instanceof StoreError) return null;
+    throw error;
+  }
+};
 const serverType: Reader<ServerType> = (type) => ({
   name: textOf(type, "name"),
   arch: textOf(type, "arch"),
@@ -57,7 +67,7 @@ const euroOf = (region: Row, key: string): number | null =>
 export function createCatalogueStore(db: Db) {
   return {
     async read(provider: string): Promise<Catalogue | null> {
-      return parseFirst(catalogueRow, await db.read(query("SELECT * FROM catalogues WHERE provider = ?", provider)));
+      return parseFirst(ifReadable, await db.read(query("SELECT * FROM catalogues WHERE provider = ?", provider)));
     },
 
     async write(provider: string, { serverTypes, fetchedAt, currency, credential }: Catalogue): Promise<void> {

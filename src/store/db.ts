@@ -21,6 +21,12 @@ export interface Sql {
   bytes(): Promise<number>;
 }
 
+/** The same, where what goes out is counted. */
+export interface CountedSql extends Sql {
+  /** Counts statements that are not sent, as if they were: what a dry run leaves out is what the run that it foretells pays for. */
+  leaveOut(count: number): void;
+}
+
 export const ODD_ROW = "a row cannot be read";
 
 /** D1 refused or could not be reached, or answered what cannot be read. What was asked may have happened. */
@@ -57,5 +63,19 @@ export function openSql(db: D1Database): Sql {
     rows: (statement) => guarded(async () => (await prepare(statement).all<unknown>()).results),
     bytes: () => guarded(async () => (await prepare(sql("SELECT 1")).all()).meta.size_after),
     batch: (statements) => guarded(async () => (await db.batch(statements.map(prepare))).map(({ results }) => results)),
+  };
+}
+
+/** The same database; `onStatements` is told how many statements go out, because a Worker's plan limits them. It is told here and nowhere else. */
+export function countedSql(sent: Sql, onStatements: (count: number) => void): CountedSql {
+  const counted = <T>(count: number, send: () => Promise<T>): Promise<T> => {
+    onStatements(count);
+    return send();
+  };
+  return {
+    rows: (statement) => counted(1, () => sent.rows(statement)),
+    batch: (statements) => counted(statements.length, () => sent.batch(statements)),
+    bytes: () => counted(1, () => sent.bytes()),
+    leaveOut: onStatements,
   };
 }

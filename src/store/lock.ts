@@ -3,7 +3,7 @@ import type { Doubt } from "../machine/reason.ts";
 import { intOf, intOrNull, jsonAs, textOrNull, type Row } from "./columns.ts";
 import type { RowPlace } from "./machine-inventory.ts";
 import { parseFirst } from "./rows.ts";
-import { change, query } from "./statements.ts";
+import { change, insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
 const inventoryPass = z.object({
@@ -107,6 +107,8 @@ const freshMemory = (): ReconcileMemory => ({
 });
 /** By the holder whose number this is; `?1` is the fence. */
 const HELD = "name = 'sweep' AND fence = ?1";
+/** Nobody holds it; `?2` is now, `?3` the end of who asks. What is held for twice as long as anybody asks for is a clock's mistake. */
+const ENDED = "held_until <= ?2 OR held_until - ?2 > 2 * (?3 - ?2)";
 /** Later than any machine: nothing is younger than a first sweep that is still to come. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
@@ -142,15 +144,29 @@ export const whileFenced = (fence: number): string =>
 export function createLockStore(db: Db) {
   const current = async () => parseFirst(lockRow, await db.read(query("SELECT * FROM locks WHERE name = 'sweep'")));
 
+  /**
+   * Makes the row anew that is gone, held already; null where another did. Its fence is the time, which is more than any number of sweeps came
+   * to, and its heartbeat begins as after the migrations.
+   */
+  async function restore(holder: string, now: number, until: number) {
+    const row = { name: "sweep", holder, fence: now, held_until: until, last_started_at: now };
+    const made = insertInto(
+      "locks",
+      { ...row, first_sweep_at: now, last_good_cron_at: now },
+      { tail: "ON CONFLICT DO NOTHING RETURNING *" },
+    );
+    return parseFirst(lockRow, await db.write(made));
+  }
+
   return {
     /** Takes the lock until `until`, or answers null while another holds it. The fence rises with every holder. */
     async acquire(holder: string, now: number, until: number): Promise<Held | null> {
-      const rows = await db.write(
+      const taken = await db.write(
         change(
           {
             head: `UPDATE locks SET holder = ?1, fence = fence + 1, held_until = ?3, last_started_at = ?2,
               first_sweep_at = coalesce(first_sweep_at, ?2)`,
-            where: "name = 'sweep' AND held_until <= ?2",
+            where: `name = 'sweep' AND (${ENDED})`,
             tail: "RETURNING *",
           },
           holder,
@@ -158,7 +174,7 @@ export function createLockStore(db: Db) {
           until,
         ),
       );
-      const row = parseFirst(lockRow, rows);
+      const row = parseFirst(lockRow, taken) ?? ((await current()) === null ? await restore(holder, now, until) : null);
       return row && { fence: row.fence, lastReportAt: row.last_report_at, memory: row.memory };
     },
 

@@ -11,6 +11,15 @@ const INVENTORY_RELEASED = "inventory_released_until";
 const SELECT = "SELECT value FROM settings WHERE key = ?";
 const value: Reader<string> = (row) => textOf(row, "value");
 
+/** No hold, and no release of one, is as long. */
+const LONGEST_MARK_MS = 86_400_000;
+
+/** Until when something counts, as it is kept; 0 where that cannot be read, or lies so far ahead that it is a clock's mistake. */
+const markOf = (text: string | null | undefined, now: number): number => {
+  const until = Number(text ?? 0);
+  return until <= now + LONGEST_MARK_MS ? until : 0;
+};
+
 /** The `settings` table: what this database knows of where it belongs. */
 export function createSettingStore(db: Db) {
   const set = (key: string, to: number): Change =>
@@ -37,10 +46,10 @@ export function createSettingStore(db: Db) {
     },
 
     /** Until when early deaths beyond the cap are allowed, and until when all of them are held; 0 = no longer. Unix milliseconds. */
-    async blastCap(): Promise<{ releasedUntil: number; heldUntil: number }> {
+    async blastCap(now: number): Promise<{ releasedUntil: number; heldUntil: number }> {
       const rows = await db.read(query("SELECT key, value FROM settings WHERE key IN (?, ?)", CAP_RELEASED, CAP_HELD));
       const known = parseRows((row) => ({ key: textOf(row, "key"), value: textOf(row, "value") }), rows);
-      const at = (key: string): number => Number(known.find((row) => row.key === key)?.value ?? 0);
+      const at = (key: string): number => markOf(known.find((row) => row.key === key)?.value, now);
       return { releasedUntil: at(CAP_RELEASED), heldUntil: at(CAP_HELD) };
     },
     releaseBlastCap: (until: number, now: number) => release(CAP_RELEASED, until, eventOfHold(db, "blast_cap", now)),
@@ -49,8 +58,8 @@ export function createSettingStore(db: Db) {
     },
 
     /** Until when an admin believes an inventory that lacks more than can be believed; 0 = no longer. Unix milliseconds. */
-    async inventoryReleasedUntil(): Promise<number> {
-      return Number(parseFirst(value, await db.read(query(SELECT, INVENTORY_RELEASED))) ?? 0);
+    async inventoryReleasedUntil(now: number): Promise<number> {
+      return markOf(parseFirst(value, await db.read(query(SELECT, INVENTORY_RELEASED))), now);
     },
     releaseInventory: (until: number, now: number) =>
       release(INVENTORY_RELEASED, until, eventOfHold(db, "inventory", now)),

@@ -1,7 +1,7 @@
 import { openAhead } from "./ahead.ts";
 import { createCatalogueStore } from "./catalogues.ts";
 import { createCooldownStore } from "./cooldowns.ts";
-import { openSql } from "./db.ts";
+import { countedSql, openSql } from "./db.ts";
 import { createDeliveryStore, whilePending } from "./deliveries.ts";
 import { createEventStore } from "./event-store.ts";
 import { openDb, type Db, type Signature } from "./writer.ts";
@@ -47,23 +47,20 @@ export function openStore(
   { fence, delivery, readOnly = false, signature }: StoreMode = {},
   ahead = openAhead(),
 ) {
-  const sql = openSql(db);
+  const sql = countedSql(openSql(db), onStatements);
   const conditions = [
     ...(fence === undefined ? [] : [whileFenced(fence)]),
     ...(delivery === undefined ? [] : [whilePending(delivery)]),
   ];
   const only = conditions.length === 0 ? undefined : conditions.join(" AND ");
-  const guarded = openDb(sql, { onStatements, only, readOnly, signature, ahead });
+  const guarded = openDb(sql, { only, readOnly, signature, ahead });
   return {
-    ...repositoriesOf(guarded, openDb(sql, { onStatements, readOnly, ahead })),
+    ...repositoriesOf(guarded, openDb(sql, { readOnly, ahead })),
     /** How what will be asked for is read before. */
     ahead: createReadAhead(guarded, (recorded) => repositoriesOf(recorded, recorded)),
     room: {
       /** How much the database holds, in bytes. */
-      bytes: (): Promise<number> => {
-        onStatements(1);
-        return sql.bytes();
-      },
+      bytes: (): Promise<number> => sql.bytes(),
     },
   };
 }

@@ -18,7 +18,8 @@ export interface SweepRow {
   readonly report: unknown;
 }
 
-const report = z.record(z.string(), z.unknown());
+/** One that cannot be read hides no other. */
+const report = z.record(z.string(), z.unknown()).catch(() => ({}));
 const sweepRow = (row: Row) => ({ id: intOf(row, "id"), report: jsonAs(row, "report", report) });
 
 /** The `sweeps` table: reports. */

@@ -1,6 +1,6 @@
 import type { Word } from "../machine/event.ts";
 import { openAhead, type Ahead } from "./ahead.ts";
-import type { Sql } from "./db.ts";
+import type { CountedSql } from "./db.ts";
 import { statementOf, type Change, type Query } from "./statements.ts";
 
 type Rows = readonly unknown[];
@@ -35,8 +35,6 @@ export interface Signature {
 const UNSIGNED: Signature = { word: null, requestId: null };
 
 export interface DbMode {
-  /** Told how many statements are asked for, because a Worker's plan limits them. */
-  readonly onStatements: (count: number) => void;
   /** A condition under which alone anything changes: each change carries it. */
   readonly only?: string | undefined;
   /** Changes are counted and left out: they return nothing. */
@@ -46,10 +44,7 @@ export interface DbMode {
   readonly ahead?: Ahead | undefined;
 }
 
-export function openDb(
-  sql: Sql,
-  { onStatements, only, readOnly, signature = UNSIGNED, ahead = openAhead() }: DbMode,
-): Db {
+export function openDb(sql: CountedSql, { only, readOnly, signature = UNSIGNED, ahead = openAhead() }: DbMode): Db {
   const isSent = (part: Query | Change) => part.kind === "query" || !readOnly;
   const toStatement = (part: Query | Change) => (part.kind === "query" ? part : statementOf(part, only));
   /** What of these parts is known already, if all of it is; a change makes everything unknown. */
@@ -62,14 +57,15 @@ export function openDb(
   async function run(part: Query | Change): Promise<Rows> {
     const [known] = takeAll([part]) ?? [];
     if (known !== undefined) return known;
-    onStatements(1);
-    return isSent(part) ? sql.rows(toStatement(part)) : [];
+    if (isSent(part)) return sql.rows(toStatement(part));
+    sql.leaveOut(1);
+    return [];
   }
   async function batch(parts: readonly (Query | Change)[]): Promise<readonly Rows[]> {
     const known = takeAll(parts);
     if (known !== null) return known;
-    onStatements(parts.length);
     const sent = parts.filter(isSent);
+    sql.leaveOut(parts.length - sent.length);
     const answers = sent.length === 0 ? [] : await sql.batch(sent.map(toStatement));
     let next = 0;
     return parts.map((part) => (isSent(part) ? answers[next++] : null) ?? []);
@@ -82,7 +78,8 @@ export function openDb(
     async claim(changes, foretold) {
       if (!readOnly) return (await batch(changes))[0] ?? [];
       ahead.forget();
-      onStatements(changes.length);
+      // One goes out in their place.
+      sql.leaveOut(changes.length - 1);
       return sql.rows(foretold);
     },
     keep: (asked, rows) => ahead.keep(asked, rows),

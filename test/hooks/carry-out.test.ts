@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Configuration } from "../../src/deployment.ts";
-import { between } from "../behind.ts";
+import { between, watchFlight } from "../behind.ts";
 import { brakeOn } from "../brakes.ts";
 import { HOUR, MINUTE, minutes, NOW, refusing, SECOND, servers, type Mayfly } from "../mayfly.ts";
 import { answerOf, labels, listed, names } from "./deliveries.ts";
@@ -12,6 +12,31 @@ const open = (policy: object, settings: Record<string, string> = {}): Mayfly =>
   openHooks(settings, { ...CONFIGURATION, policies: [{ name: "preview", ...policy }] });
 const create = (mayfly: Mayfly, number: number) =>
   fromGithub(mayfly, pullRequest("opened", mayfly.now() - SECOND, { number }));
+
+describe("the rules of a hook", () => {
+  const [CREATE] = CONFIGURATION.hooks.preview.rules;
+
+  it("go by the kind of event that each names: the same payload of another kind asks for nothing", async () => {
+    const mayfly = openHooks();
+    const opened = pullRequest("opened", NOW - SECOND);
+    expect(await fromGithub(mayfly, opened, { event: "pull_request_review" })).toMatchObject({ body: { did: [] } });
+    expect(names(mayfly)).toEqual([]);
+    await fromGithub(mayfly, opened);
+    expect(names(mayfly)).toEqual(["pr-7"]);
+  });
+
+  it("are carried out one after the other, in their order", async () => {
+    const rules = ["web", "db", "cache"].map((name) =>
+      Object.assign({}, CREATE, { name: `${name}-{pull_request.number}` }),
+    );
+    const hooks = { preview: { ...CONFIGURATION.hooks.preview, rules } };
+    const mayfly = openHooks({}, { ...CONFIGURATION, hooks });
+    const flight = watchFlight(mayfly);
+    await fromGithub(mayfly, pullRequest("opened", NOW - SECOND));
+    expect(names(mayfly)).toEqual(["web-7", "db-7", "cache-7"]);
+    expect(flight.most).toBe(1);
+  });
+});
 
 describe("what has to wait is tried again", () => {
   it("for a limit, until there is room", async () => {

@@ -68,6 +68,12 @@ describe("a signature that is right is taken", () => {
     expect(servers(mayfly)).toMatchObject([{ labels: { "mayfly-owner": "hook.lab.15", ref: "fix" } }]);
   });
 
+  it("under the id that GitLab keeps for a repeat, and not under that of the try", async () => {
+    const ids = { "Idempotency-Key": "k-1", "X-Gitlab-Event-UUID": "e-2" };
+    const answer = await send(openHooks(), "lab", MERGE, { "X-Gitlab-Token": SECRETS.HOOK_LAB, ...ids });
+    expect(answer).toMatchObject({ status: 202, body: { delivery: "k-1" } });
+  });
+
   it("as GitLab signs with a signing token, which then is never taken as a token", async () => {
     const secret = `whsec_${btoa("canary-of-a-signing-token-012345")}`;
     const mayfly = openHooks({ HOOK_LAB: secret });

@@ -1,9 +1,16 @@
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { BODY, createMayfly, machineIn, MINUTE, NOW } from "../mayfly.ts";
 import description from "../../public/openapi.json" with { type: "json" };
 
 describe("the app", () => {
+  it("tells what a look at the health has cost", async () => {
+    const mayfly = createMayfly();
+    await mayfly.send("GET", "/healthz", undefined, null);
+    expect(mayfly.logs).toMatchObject([{ event: "request", route: "/healthz", fetches: 0, statements: 5 }]);
+  });
+
   it("logs one line a request: who, what, with which outcome, and what it cost", async () => {
     const mayfly = createMayfly();
     const answer = await mayfly.send("PUT", "/v1/machines/box", BODY);
@@ -83,12 +90,14 @@ describe("the app", () => {
   it("says what to do when the database has no schema", async () => {
     const mayfly = createMayfly();
     const broken = { ...mayfly.bindings, DB: { prepare: refuse, batch: refuse, exec: refuse } };
-    const health = await mayfly.app.request("/healthz", {}, Object.assign({}, mayfly.bindings, broken));
+    const bindings = Object.assign({}, mayfly.bindings, broken);
+    const health = await mayfly.app.request("/healthz", {}, bindings, createExecutionContext());
     expect([health.status, await health.text()]).toEqual([503, expect.stringContaining("apply the migrations")]);
     const listed = await mayfly.app.request(
       "/v1/machines",
       { headers: { Authorization: `Bearer ${env.ADMIN_TOKEN}` } },
-      Object.assign({}, mayfly.bindings, broken),
+      bindings,
+      createExecutionContext(),
     );
     expect(listed.status).toBe(503);
     expect(listed.headers.get("Retry-After")).toBe("10");

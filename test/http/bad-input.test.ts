@@ -1,3 +1,4 @@
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { BODY, createMayfly, type Mayfly } from "../mayfly.ts";
@@ -59,6 +60,7 @@ describe("a body that cannot be used", () => {
     ["an image that is none", { ...BODY, image: true }, "image"],
     ["an empty image", { ...BODY, image: "" }, "image"],
     ["a ttl in words", { ...BODY, ttl: "soon" }, "ttl"],
+    ["a misspelt field beside one that is wrong", { ...BODY, ttl: "soon", tll: "1h" }, "tll"],
     ["a ttl as a number", { ...BODY, ttl: 60 }, "ttl"],
     ["a ttl too short", { ...BODY, ttl: "59s" }, "ttl"],
     ["a ttl beyond MAX_AGE", { ...BODY, ttl: "25h" }, "ttl"],
@@ -215,6 +217,7 @@ describe("a name, id or query that breaks a rule", () => {
         "/v1/machines/a",
         { method: "PUT", headers: { Authorization: `Bearer ${env.ADMIN_TOKEN}` }, body },
         mayfly.bindings,
+        createExecutionContext(),
       );
     const bytes = await send(new Uint8Array([...new TextEncoder().encode('{"server_type":"'), 0xff, 0xfe]));
     expect([bytes.status, await bytes.json()]).toMatchObject([
@@ -258,7 +261,8 @@ describe("a caller who is nobody", () => {
   it("is answered with WWW-Authenticate, whatever the header holds", async () => {
     const { app, bindings } = createMayfly();
     for (const header of ["Basic YTpi", "Bearer", "Bearer  ", "bearer a b", `Bearer ${long(9000)}`, env.ADMIN_TOKEN]) {
-      const response = await app.request("/v1/machines", { headers: { Authorization: header } }, bindings);
+      const headers = { Authorization: header };
+      const response = await app.request("/v1/machines", { headers }, bindings, createExecutionContext());
       expect(response.status, header).toBe(401);
       expect(response.headers.get("WWW-Authenticate")).toBe("Bearer");
     }

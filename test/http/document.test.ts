@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { OPERATIONS } from "../answers.ts";
+import { createMayfly } from "../mayfly.ts";
 import description from "../../public/openapi.json" with { type: "json" };
 
 const schema = z.looseObject({ type: z.string().optional(), default: z.unknown().optional() });
@@ -18,6 +20,14 @@ const operations = Object.values(paths).flatMap((methods) => Object.values(metho
 const parameters = operations.flatMap((one) => one.parameters.filter((parameter) => parameter.in === "query"));
 
 describe("the description for programs", () => {
+  it("has every route that is served, by every method, and no other", () => {
+    const told = OPERATIONS.map(({ method, path }) => `${method} ${path.replaceAll(/\{(\w+)\}/g, ":$1")}`);
+    const served = createMayfly()
+      .app.routes.filter(({ method, path }) => method !== "ALL" && !path.includes("*"))
+      .map(({ method, path }) => `${method} ${path}`);
+    expect([...new Set(served)].sort()).toEqual(told.sort());
+  });
+
   it("names each operation once, in a group that it lists", () => {
     const names = operations.map(({ operationId }) => operationId);
     expect(new Set(names).size).toBe(names.length);

@@ -74,6 +74,11 @@ describe("a machine over HTTP", () => {
     expect(mayfly.simulator.state().servers.map((server) => server.name)).toEqual([name]);
   });
 
+  it("takes the longest cloud-init, also where JSON writes it with twice as many characters", async () => {
+    const answer = await createMayfly().send("PUT", "/v1/machines/box", { ...BODY, cloud_init: '"'.repeat(32_768) });
+    expect(answer.status).toBe(201);
+  });
+
   it("under POST gets a name that is made for it", async () => {
     const mayfly = createMayfly();
     const first = await mayfly.send("POST", "/v1/machines", BODY);

@@ -84,6 +84,16 @@ describe.each([
     expect(state(mayfly)[plural]).toHaveLength(1);
   });
 
+  it("is listed page by page, each once", async () => {
+    const mayfly = createMayfly();
+    for (const sent of [body, { ...other, name: "other" }]) expect((await post(mayfly, sent)).status).toBe(201);
+    const pages = [];
+    for (const page of [1, 2, 3]) pages.push(await mayfly.send("GET", `/v1/${plural}?per_page=1&page=${page}`));
+    const [first = [], second = [], third] = pages.map(namesIn);
+    expect([first.length, second.length, third]).toEqual([1, 1, []]);
+    expect([...first, ...second].toSorted()).toEqual([body.name, "other"].toSorted());
+  });
+
   it("is deleted by name or id; of none that is what was wanted; its name starts anew", async () => {
     const mayfly = createMayfly();
     await post(mayfly);
@@ -191,6 +201,15 @@ describe("an SSH key", () => {
   });
 });
 
+describe("a firewall", () => {
+  it("tells its rules as they were asked for, each with the addresses of its own side", async () => {
+    const rules = [SSH, { direction: "out", protocol: "udp", port: "53", destination_ips: ["192.0.2.53/32"] }];
+    const mayfly = createMayfly();
+    expect(of("firewall", await mayfly.send("POST", "/v1/firewalls", { name: "web", rules }))).toMatchObject({ rules });
+    expect(of("firewall", await mayfly.send("GET", "/v1/firewalls/web"))).toMatchObject({ rules });
+  });
+});
+
 describe("what a machine uses", () => {
   const box = (mayfly: Mayfly, more: object = {}, name = "box") =>
     mayfly.send("PUT", `/v1/machines/${name}`, { ...BOX, ...more });
@@ -244,6 +263,17 @@ describe("what a machine uses", () => {
     expect(await route("192.168.0.3")).toMatchObject({ status: 422, body: { field: "gateway" } });
     const shown = machineIn(await mayfly.send("GET", "/v1/machines/box"));
     expect(shown.private_ipv4).toMatch(/^10\.0\./);
+  });
+
+  it("a machine that has ended joins no network, and the provider is not asked", async () => {
+    const mayfly = createMayfly();
+    await mayfly.send("POST", "/v1/networks", NET);
+    await box(mayfly);
+    mayfly.advance(MINUTE);
+    await mayfly.send("DELETE", "/v1/machines/box");
+    const asked = mayfly.simulator.requests().length;
+    const joined = await mayfly.send("POST", "/v1/machines/box/attach_to_network", { network: "lab" });
+    expect([joined.status, mayfly.simulator.requests().length]).toEqual([404, asked]);
   });
 
   it("case 31: what another change of the server or network stops for a moment is told so, and works when repeated", async () => {

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { Principal } from "../../src/auth/principal.ts";
+import { LONGEST_TOKEN_LIFE } from "../../src/auth/tokens.ts";
 import { createMachine } from "../../src/lifecycle/create.ts";
 import {
   BODY,
@@ -62,6 +63,11 @@ describe("minting", () => {
     expect(minted.body).toMatchObject({
       token: { policy: "default", note: "", expires_at: "2027-02-28T12:00:00.000Z" },
     });
+  });
+
+  it("lets a token live for as long as the rule says at most", async () => {
+    const minted = await mint(createMayfly(), { owner: "alice", expires_in: LONGEST_TOKEN_LIFE });
+    expect(minted).toMatchObject({ status: 201, body: { token: { expires_at: "2027-12-01T12:00:00.000Z" } } });
   });
 
   it("refuses a policy that tokens cannot have, naming those that they can", async () => {

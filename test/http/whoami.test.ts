@@ -78,6 +78,13 @@ describe("GET /v1/whoami", () => {
     expect(JSON.stringify(told)).not.toContain("canary");
   });
 
+  it("tells what the machines of an account may cost, in euro", async () => {
+    const policies = [{ name: "default", eur_per_hour: 0.5, eur_per_month: 12.34 }];
+    const mayfly = createMayfly({}, { policies });
+    const told = await whoami(mayfly, "", await mayfly.tokenOf("alice"));
+    expect(told).toMatchObject({ policy: { eur_per_hour: 0.5, eur_per_month: 12.34 } });
+  });
+
   it("names MAX_AGE as the longest lease where the policy names none, or one that is longer", async () => {
     expect(await whoami(createMayfly({ MAX_AGE: "2h" }))).toMatchObject({ policy: { longest: "2h" } });
     const longer = createMayfly({ MAX_AGE: "2h" }, { policies: [{ name: "default", longest: "3d" }] });

@@ -126,7 +126,7 @@ describe("the Worker dropped at any await, before or after its effect", () => {
         expect(servers(mayfly)).toHaveLength(1);
       },
     );
-  }, 60_000);
+  });
 
   it("of a create that its caller repeats at once: one machine", async () => {
     await dropEverywhere(
@@ -141,7 +141,7 @@ describe("the Worker dropped at any await, before or after its effect", () => {
         expect(servers(mayfly), what).toHaveLength(1);
       },
     );
-  }, 60_000);
+  });
 
   it("of a renew: the lease is the old or the new one, the label follows, and it ends with it", async () => {
     await dropEverywhere(
@@ -157,7 +157,7 @@ describe("the Worker dropped at any await, before or after its effect", () => {
         expect(await liveRows(mayfly), what).toEqual([]);
       },
     );
-  }, 60_000);
+  });
 
   it("of a destroy: the machine lives on untouched, or is gone with its row", async () => {
     await dropEverywhere(
@@ -171,7 +171,7 @@ describe("the Worker dropped at any await, before or after its effect", () => {
         expect([servers(mayfly), await liveRows(mayfly)], what).toEqual([[], []]);
       },
     );
-  }, 60_000);
+  });
 
   it("of a sweep: what is due dies with the next ones, once, and nothing else does", async () => {
     await dropEverywhere(
@@ -187,5 +187,5 @@ describe("the Worker dropped at any await, before or after its effect", () => {
         expect(servers(mayfly)[0]?.labels, what).toMatchObject({ "mayfly-name": "box" });
       },
     );
-  }, 60_000);
+  });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { between } from "../behind.ts";
 import { BODY, createMayfly, HOUR, machineIn, MINUTE, minutes, NOW, servers, type Mayfly } from "../mayfly.ts";
 
 const create = async (mayfly: Mayfly, name: string, more: object = {}, token?: string) =>
@@ -235,14 +236,11 @@ describe("a machine that outlives the end of its row", () => {
   }
   /** The look that is to prove the next deletion is answered with nothing. */
   function failLookAfterDelete(mayfly: Mayfly): void {
-    const { fetch } = mayfly.runtime;
     let isDeleted = false;
-    Object.assign(mayfly.runtime, {
-      fetch: (input: string, init: RequestInit) => {
-        const isProof = isDeleted && init.method === "GET";
-        isDeleted = init.method === "DELETE";
-        return isProof ? Promise.resolve(new Response(null, { status: 503 })) : fetch(input, init);
-      },
+    between(mayfly, async (request, real) => {
+      const isProof = isDeleted && request.method === "GET";
+      isDeleted = request.method === "DELETE";
+      return isProof ? new Response(null, { status: 503 }) : real(request);
     });
   }
   const bill = (mayfly: Mayfly) => mayfly.simulator.bill().total_micro_eur;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { between } from "../behind.ts";
 import { BODY, createMayfly, LOCAL, mintedIn, minutes, servers, type Mayfly } from "../mayfly.ts";
 import { KEY_A } from "../simulator/sample-keys.ts";
 
@@ -32,16 +33,13 @@ function beforeItsWork(mayfly: Mayfly, act: () => Promise<unknown>): void {
 
 /** Does something once, before the first request to the provider that matches. */
 function beforeRequest(mayfly: Mayfly, pattern: RegExp, act: () => Promise<unknown>): void {
-  const { fetch } = mayfly.runtime;
   let isDone = false;
-  Object.assign(mayfly.runtime, {
-    fetch: async (input: string, init: RequestInit) => {
-      if (!isDone && pattern.test(`${init.method} ${new URL(input).pathname}`)) {
-        isDone = true;
-        await act();
-      }
-      return fetch(input, init);
-    },
+  between(mayfly, async (request, real) => {
+    if (!isDone && pattern.test(`${request.method} ${new URL(request.url).pathname}`)) {
+      isDone = true;
+      await act();
+    }
+    return real(request);
   });
 }
 

@@ -10,6 +10,7 @@ import {
   OURS,
   SECOND,
   type Mayfly,
+  refusing,
   servers,
   minutes,
 } from "../mayfly.ts";
@@ -327,10 +328,7 @@ describe("when D1 refuses", () => {
       created: at(NOW - 25 * HOUR),
       protection: { delete: true, rebuild: true },
     });
-    const refuse = () => {
-      throw new Error("D1_ERROR: daily limit");
-    };
-    mayfly.configure({ DB: { prepare: refuse, batch: refuse } });
+    mayfly.configure({ DB: refusing(mayfly.bindings.DB, /./, "daily limit") });
     mayfly.advance(HOUR + 9 * MINUTE);
     const report = await mayfly.tick();
     expect(
@@ -373,5 +371,27 @@ describe("case 17: when cron is dead", () => {
     mayfly.advance(SECOND);
     await mayfly.tick();
     expect((await put(mayfly, "quiet")).body).not.toHaveProperty("warning");
+  });
+
+  it("the sweep waits for the create to be over, and leaves it all that it may spend", async () => {
+    const mayfly = createMayfly();
+    await mayfly.tick();
+    await put(mayfly, "old", { ttl: "60s" });
+    mayfly.advance(5 * MINUTE);
+    let others = 0;
+    const meanwhile: number[] = [];
+    between(mayfly, async (request, real) => {
+      if (request.method !== "POST") {
+        others += 1;
+        return real(request);
+      }
+      const before = others;
+      for (let turn = 0; turn < 30; turn++) await scheduler.wait(1);
+      meanwhile.push(others - before);
+      return real(request);
+    });
+    expect((await put(mayfly)).status).toBe(201);
+    expect(meanwhile).toEqual([0]);
+    expect(others).toBeGreaterThan(0);
   });
 });

@@ -206,6 +206,28 @@ describe("the orphans phase", () => {
     expect(held(mayfly)).toEqual([0, 2, 0, 0]);
   });
 
+  it("I4: leaves what has no row alone while it is so young that one may be on its way", async () => {
+    const mayfly = createMayfly();
+    await mayfly.tick();
+    mayfly.advance(55 * MINUTE);
+    const seconds = (at: number) => String(at / 1000);
+    const times = { created: seconds(mayfly.now()), "mayfly-expires": seconds(mayfly.now() + MINUTE) };
+    await behind(mayfly, "POST", "/firewalls", { name: "young", labels: { ...OURS, "mayfly-uid": UID, ...times } });
+    await minutes(mayfly, 15);
+    expect(held(mayfly)).toEqual([0, 1, 0, 0]);
+  });
+
+  it("is looked for once an hour, not at every tick: each look is three lists", async () => {
+    const mayfly = createMayfly();
+    await mayfly.tick();
+    mayfly.advance(HOUR);
+    await minutes(mayfly, 10);
+    const lists = mayfly.simulator
+      .requests()
+      .filter(({ path }) => /^\/v1\/(?:firewalls|networks|ssh_keys)$/.test(path));
+    expect(lists).toHaveLength(3);
+  });
+
   it("finds a hundred without a row in some ticks, each within what a free plan allows", async () => {
     const mayfly = createMayfly();
     for (let number = 0; number < 100; number++)

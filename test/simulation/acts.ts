@@ -1,17 +1,15 @@
 /** What callers and cron do to one mayfly, and what is written down of the answers. */
-import * as z from "zod";
-import { sql } from "../../src/store/db.ts";
-import { performOperator } from "./acts/operator.ts";
-import { isOperatorAct, type OperatorAct } from "./acts/operator-acts.ts";
 import { performCaller } from "./acts/caller.ts";
 import { isCallerAct, type CallerAct } from "./acts/caller-acts.ts";
+import { performOperator } from "./acts/operator.ts";
+import { isOperatorAct, type OperatorAct } from "./acts/operator-acts.ts";
 import type { BesideJudge } from "./judge/beside.ts";
 import type { Books } from "./judge/books.ts";
 import type { Isolation } from "./judge/isolation.ts";
-import type { Judge } from "./judge/judge.ts";
-import { OWNERS, type Callers } from "./world/callers.ts";
+import { noteUnseen } from "./judge/unseen.ts";
+import { LONGEST, OWNERS, type Callers } from "./world/callers.ts";
 import type { Database } from "./world/database.ts";
-import { checkEnded, factOf, ownerOf, PULL_REQUEST, sendEvent, type EventAct } from "./events.ts";
+import { checkEnded, EVENT_TTL, factOf, ownerOf, PULL_REQUEST, sendEvent, type EventAct } from "./events.ts";
 import { LIVES, type Act } from "./history.ts";
 import type { Kind } from "./kinds/kind.ts";
 import type { Answer, Installation } from "./world/installation.ts";
@@ -19,13 +17,11 @@ import type { Circumstances } from "./world/invocation.ts";
 import type { Clock, Provider } from "./world/provider.ts";
 import type { SweepReport } from "../../src/reaper/report.ts";
 import type { Money } from "./money/money.ts";
-import { SECRETS } from "./world/settings.ts";
-import { SPECS } from "./world/specs.ts";
-import { isOf, keyOf as keyOfServer, uidOf } from "./world/truth.ts";
-
-const machineAnswer = z.object({
-  machine: z.object({ id: z.templateLiteral(["mch_", z.string()]), expires_at: z.iso.datetime() }),
-});
+import type { Ask, Judge } from "./judge/judge.ts";
+import { keyOf, type Whose } from "./judge/leases.ts";
+import type { Secrets } from "./judge/secrets.ts";
+import { keepOf, SPECS } from "./world/specs.ts";
+import { isOf, keyOf as keyOfServer } from "./world/truth.ts";
 
 export interface Scene {
   readonly books: Books;
@@ -39,6 +35,7 @@ export interface Scene {
   /** Null where nobody judges it. */
   readonly money: Money | null;
   readonly judge: Judge;
+  readonly secrets: Secrets;
   /** The judge of what machines use. */
   readonly beside: BesideJudge;
   readonly isolation: Isolation;
@@ -65,40 +62,31 @@ export async function perform(scene: Scene, given: Act, circumstances: Circumsta
   const { books, clock, mayfly, callers } = scene;
   const owner = "owner" in act ? act.owner : "tok.ann";
   const send = async (method: string, path: string, body?: unknown) => {
-    const judge = scene.money?.asked(act);
+    const holdMoney = scene.money?.asked(act);
+    const hold = scene.judge.asks(askOf(act));
     const call = async () => ({ method, path, body, token: await callers.tokenOf(owner, clock.now) });
     let answer = await mayfly.send(circumstances, await call());
     if (answer?.status === 401 && (await callers.renew(owner, mayfly, circumstances)))
       answer = await mayfly.send({ ...circumstances, mishap: null }, await call());
-    judge?.(answer);
+    noteUnseen(scene);
+    holdMoney?.(answer);
+    hold(answer);
     books.answers += 1;
     if (answer !== undefined && answer.status < 300) books.served.set(owner, (books.served.get(owner) ?? 0) + 1);
     books.trace.push(`${act.do}: ${answer?.status ?? "died"}`);
     if (answer !== undefined) check(answer, `${method} ${path}`, scene);
     return answer;
   };
-  if (act.do === "renew" || act.do === "destroy")
-    for (const server of theirs(scene, act)) books.lengthened.delete(uidOf(server));
   switch (act.do) {
     case "create":
-      note(books, await send("PUT", pathOf(act), { ...SPECS[act.spec], ttl: act.ttl }));
+      await send("PUT", pathOf(act), { ...SPECS[act.spec], ttl: act.ttl });
       return;
-    case "renew": {
-      const least = clock.now + LIVES[act.ttl];
-      const answer = await send("POST", pathOf(act, "/renew"), { ttl: act.ttl });
-      const end = note(books, answer);
-      if (end !== null && end < least) books.broken.push(`I4: a renewal was answered with an earlier end`);
+    case "renew":
+      await send("POST", pathOf(act, "/renew"), { ttl: act.ttl });
       return;
-    }
-    case "destroy": {
-      books.asking.add(keyOf(act));
-      const answer = await send("DELETE", pathOf(act) + (act.failed ? "&outcome=failure" : ""));
-      books.asking.delete(keyOf(act));
-      // Kept, as it was asked for, is no word against its life, but an end of its own.
-      if (answer?.text.includes("kept_until")) note(books, answer);
-      else await noteAsked(scene, act);
+    case "destroy":
+      await send("DELETE", pathOf(act) + (act.failed ? "&outcome=failure" : ""));
       return;
-    }
     case "event":
     case "replay":
       return performEvent(scene, act, circumstances);
@@ -110,19 +98,43 @@ export async function perform(scene: Scene, given: Act, circumstances: Circumsta
   }
 }
 
+/** What the judge is told of an act. */
+function askOf(act: Plain): Ask {
+  switch (act.do) {
+    case "create":
+      return {
+        do: "create",
+        owner: act.owner,
+        name: act.name,
+        ttl: LIVES[act.ttl],
+        keep: keepOf(SPECS[act.spec]),
+        longest: LONGEST[act.owner],
+      };
+    case "renew":
+      return { do: "renew", owner: act.owner, name: act.name, ttl: LIVES[act.ttl] };
+    case "destroy":
+      return { do: "destroy", owner: act.owner, name: act.name, isFailed: act.failed };
+    default:
+      return { do: "read" };
+  }
+}
+
 /** Of what has ended its machine anything may die from then on, whether that was heard or not. */
 async function performEvent(scene: Scene, act: EventAct, circumstances: Circumstances): Promise<void> {
-  const { books } = scene;
+  const { books, judge } = scene;
   const fact = factOf(scene, act);
   if (fact === undefined) return;
   const whose = { owner: ownerOf(fact.repository), name: PULL_REQUEST };
   const isEnd = fact.action === "closed";
-  if (isEnd) books.asking.add(keyOf(whose));
+  const word = isEnd ? judge.leases.word(whose) : null;
+  // It may be carried out whenever.
+  if (!isEnd) judge.leases.create(whose, { ttl: EVENT_TTL, keep: null, longest: null, isEvent: true });
+  const over = judge.beside();
   const answer = await sendEvent(scene, fact, circumstances);
-  if (isEnd) {
+  over();
+  if (word !== null) {
     if (answer?.status === 202) await checkEnded(scene, fact);
-    await noteAsked(scene, whose);
-    books.asking.delete(keyOf(whose));
+    word.to = scene.clock.now;
   }
   books.trace.push(`${fact.action}: ${answer?.status ?? "died"}`);
   if (answer !== undefined) check(answer, "an event", scene);
@@ -130,47 +142,27 @@ async function performEvent(scene: Scene, act: EventAct, circumstances: Circumst
 
 /** One tick, at its time or `off` it: its report, null where another sweep ran, undefined where the Worker died. */
 export async function sweepOnce(
-  { books, mayfly }: Scene,
+  scene: Scene,
   circumstances: Circumstances,
   off = 0,
 ): Promise<SweepReport | null | undefined> {
+  const { books, clock, mayfly, judge } = scene;
+  const over = judge.beside();
+  const now = clock.now + off;
   const report = await mayfly.tick(circumstances, off);
+  // One that died may have done so at its very end.
+  if (report !== null) judge.swept(Math.max(now, clock.now));
+  over();
+  noteUnseen(scene);
   books.ticks += 1;
   books.trace.push(`tick: ${report === undefined ? "died" : JSON.stringify(report?.phases ?? null)}`);
   return report;
 }
 
-interface Whose {
-  readonly owner: string;
-  readonly name: string;
-}
-const keyOf = ({ owner, name }: Whose): string => `${owner}/${name}`;
 const pathOf = ({ owner, name }: Whose, what = ""): string => `/v1/machines/${name}${what}?owner=${owner}`;
 
-/** What an answer says of an end is what its owner goes by from now on. Null where it says nothing. */
-function note(books: Books, answer: Answer | undefined): number | null {
-  if (answer === undefined || answer.status >= 300) return null;
-  const { machine } = machineAnswer.parse(JSON.parse(answer.text));
-  const end = Date.parse(machine.expires_at);
-  books.told.set(machine.id.slice("mch_".length), end);
-  return end;
-}
-
-/** Whatever is this owner's of that name may die from now on: somebody has said so, and was heard or not. */
-async function noteAsked(scene: Scene, whose: Whose): Promise<void> {
-  const { books, database } = scene;
-  const { owner, name } = whose;
-  const rows = await database.rows(sql("SELECT uid FROM machines WHERE owner = ? AND name = ?", owner, name));
-  for (const { uid } of rows) books.asked.add(String(uid));
-  for (const server of theirs(scene, whose)) books.asked.add(uidOf(server));
-}
-
-const theirs = ({ provider, installation }: Scene, whose: Whose) =>
-  provider.simulator.state().servers.filter((one) => isOf(one, installation) && keyOfServer(one) === keyOf(whose));
-
 /** I7 and I8, as far as an answer shows them. */
-function check({ status, text }: Answer, what: string, { books, callers }: Scene): void {
-  if (status === 500) books.broken.push(`I8: ${what} was answered with 500: ${text}`);
-  for (const secret of [...SECRETS, ...callers.secrets])
-    if (text.includes(secret)) books.broken.push(`I7: the answer to ${what} tells ${secret}`);
+function check(answer: Answer, what: string, { books, secrets }: Scene): void {
+  if (answer.status === 500) books.broken.push(`I8: ${what} was answered with 500: ${answer.text}`);
+  secrets.answered(answer, what);
 }

@@ -24,6 +24,8 @@ export type EventAct =
   /** One that was sent before, whether it came or not; another id stands on it. */
   | { readonly do: "replay"; readonly which: number };
 
+/** For how long a pull request has its machine. */
+export const EVENT_TTL = 20 * MINUTE;
 const on = "pull_request";
 const name = "pr-{pull_request.number}";
 

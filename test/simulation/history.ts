@@ -8,12 +8,24 @@ import type { EventAct } from "./events.ts";
 import type { CallerStep } from "./kinds/caller-steps.ts";
 import type { OperatorStep } from "./kinds/operator-steps.ts";
 import type { Many } from "./kinds/many.ts";
+import type { Span } from "./kinds/span.ts";
 import { MISHAPS, type Mishap } from "./world/invocation.ts";
 import type { Garbling } from "./world/lies.ts";
 
 export const NAMES = ["a", "b"] as const;
 /** As they are asked for, and in milliseconds. */
-export const LIVES = { "60s": 60_000, "5m": 300_000, "20m": 1_200_000, "1h": 3_600_000, "3h": 10_800_000 } as const;
+export const LIVES = {
+  "60s": 60_000,
+  "5m": 300_000,
+  "20m": 1_200_000,
+  "1h": 3_600_000,
+  "3h": 10_800_000,
+  "12h": 43_200_000,
+  "3d": 259_200_000,
+  "9d": 777_600_000,
+} as const;
+export type Ttl = keyof typeof LIVES;
+/** Of the short ones. */
 export const TTLS = ["60s", "5m", "20m", "1h", "3h"] as const;
 
 interface Whose {
@@ -22,8 +34,8 @@ interface Whose {
 }
 /** What is asked of one mayfly. */
 export type Act =
-  | ({ readonly do: "create"; readonly ttl: (typeof TTLS)[number]; readonly spec: 0 | 1 | 2 } & Whose)
-  | ({ readonly do: "renew"; readonly ttl: (typeof TTLS)[number] } & Whose)
+  | ({ readonly do: "create"; readonly ttl: Ttl; readonly spec: 0 | 1 | 2 } & Whose)
+  | ({ readonly do: "renew"; readonly ttl: Ttl } & Whose)
   | ({ readonly do: "destroy"; readonly failed: boolean } & Whose)
   | { readonly do: "list" }
   | { readonly do: "tick" }
@@ -90,6 +102,7 @@ export type Step =
   /** So many creates by one owner, for as long each: they end together. */
   | { readonly do: "crowd"; readonly owner: Owner; readonly ttl: (typeof TTLS)[number]; readonly count: number }
   | Many
+  | Span
   /** Time without ticks. */
   | { readonly do: "pass"; readonly minutes: number }
   /** Ticks in one minute, so many minutes later or earlier than it is. */
@@ -119,7 +132,7 @@ export type Step =
   | { readonly do: "sibling"; readonly act: Act };
 
 export const oneOf = <T>(list: readonly T[]) => fc.constantFrom(...list);
-const whose = { owner: oneOf(OWNERS), name: oneOf(NAMES) };
+export const whose = { owner: oneOf(OWNERS), name: oneOf(NAMES) };
 const create = { do: fc.constant("create" as const), ...whose, ttl: oneOf(TTLS), spec: oneOf([0, 1, 2] as const) };
 /** Mostly later than what was asked for first. */
 const renew = { do: fc.constant("renew" as const), ...whose, ttl: oneOf([...TTLS, "1h", "3h", "3h"] as const) };

@@ -3,21 +3,27 @@ import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { perform, sweepOnce, type Scene } from "./acts.ts";
 import { strike, type Books } from "./judge/books.ts";
-import { openCallers } from "./world/callers.ts";
+import { openCallers, type Callers } from "./world/callers.ts";
 import { become, copyOf, newDatabase, type Copy } from "./world/copies.ts";
 import type { Database } from "./world/database.ts";
 import { sql } from "../../src/store/db.ts";
 import type { Act, History, Step } from "./history.ts";
 import { openInstallation } from "./world/installation.ts";
-import type { Circumstances, Mishap } from "./world/invocation.ts";
-import { createOverstay, liveRows, type Quality } from "./judge/overstay.ts";
-import { judgeBeside } from "./judge/beside.ts";
-import { judgeIsolation } from "./judge/isolation.ts";
+import { QUIETLY, type Circumstances, type Mishap } from "./world/invocation.ts";
 import { performCaller } from "./acts/caller.ts";
 import { isCallerAct } from "./acts/caller-acts.ts";
-import { standIn } from "./judge/stand-in.ts";
-import { takeOperator } from "./take-operator.ts";
+import { judgeBeside } from "./judge/beside.ts";
+import { createHealth } from "./judge/health.ts";
+import { judgeIsolation } from "./judge/isolation.ts";
+import { openJudge, type Judge } from "./judge/judge.ts";
+import { createLate, type Quality } from "./judge/late.ts";
+import { openLeases, type Leases } from "./judge/leases.ts";
+import { createOwned } from "./judge/owned.ts";
+import { liveRows } from "./judge/rows.ts";
+import { openSecrets } from "./judge/secrets.ts";
+import { openWatch } from "./judge/watch.ts";
 import { openMoney } from "./money/money.ts";
+import { takeOperator } from "./take-operator.ts";
 import { openHands } from "./world/hands.ts";
 import { openOperations } from "./world/operations.ts";
 import { openPeople } from "./world/people.ts";
@@ -27,10 +33,11 @@ import { openStrangers } from "./world/strangers.ts";
 import { endQuietly } from "./judge/quiet.ts";
 import type { Kind } from "./kinds/kind.ts";
 import { performMany } from "./kinds/many.ts";
+import { performSpan } from "./kinds/span.ts";
 import { counted, countEndings } from "./met.ts";
+import { checkSums } from "./money/sums-told.ts";
 import { meet } from "./tally.ts";
 import { bindingsOf, MINUTE, MONTH_END, SIBLING } from "./world/settings.ts";
-import { openRetelling } from "./judge/retold.ts";
 import type { Transaction } from "./world/sim-db.ts";
 import { inTurn, turnsIn } from "./world/turns.ts";
 import { isOf, isProtected } from "./world/truth.ts";
@@ -53,62 +60,57 @@ export async function play(
   const ours = env.INSTALLATION;
   const begin = MONTH_END - minutesLeft * MINUTE;
   const clock = { now: begin, skew: 0, ahead: 0 };
-  const bare = openProvider(clock, books);
-  const money = kind.isMoneyJudged ? openMoney(clock, bare, books, ours) : null;
+  const broken = (what: string): void => void books.broken.push(what);
+  const leases = openLeases(clock, kind.rules, broken);
+  const others = openLeases(clock, kind.rules, broken);
+  const leasesOf = (installation: string): Leases => (installation === ours ? leases : others);
+  const watch = openWatch({ books, leasesOf, rules: kind.rules, clock });
+  const bare = openProvider(clock, books, watch);
+  const judging = { books, clock, provider: bare };
+  const judge = openJudge({ ...judging, leases, installation: ours });
+  const money = kind.isMoneyJudged ? openMoney(clock, bare, books, ours, leases, kind.rules) : null;
   const provider = money?.watching() ?? bare;
-  const ourServers = () => provider.simulator.state().servers.filter((server) => isOf(server, ours));
-  const judge = standIn(books, clock, ourServers);
   const isolation = judgeIsolation(provider.simulator, database, books, clock);
   const beside = judgeBeside(provider.simulator, books, clock, ours);
   const projects = openProjects(provider, clock, books);
   const watched: Pick<Provider, "call"> = {
-    call(request, installation) {
+    call(request, installation, reads) {
       if (!operations.isAway()) {
         operations.watch(request, provider.simulator.state());
         beside.watch(request);
       }
-      return projects.call(request, installation);
+      return projects.call(request, installation, reads);
     },
   };
   const uids = { count: 0 };
-  const open = (installation: string) => {
+  const open = (installation: string, its: Judge, callers: Callers) => {
+    const secrets = openSecrets(books, () => callers.secrets);
     const bindings = bindingsOf(installation, kind);
-    return openInstallation(
-      {
-        installation,
-        bindings,
-        clock,
-        provider: installation === ours ? watched : provider,
-        database,
-        log: (event) => void books.logs.push(event),
-      },
-      uids,
-    );
+    const reached = installation === ours ? watched : provider;
+    const surroundings = { installation, bindings, clock, provider: reached, database, books, secrets };
+    const real = openInstallation(surroundings, uids);
+    const mayfly = installation === ours ? counted(real, books.met) : real;
+    const judges = { judge: its, secrets, beside, isolation };
+    return { books, kind, clock, provider, database, mayfly, callers, installation, ...judges };
   };
-  const scene: Scene = {
-    books,
-    kind,
-    clock,
-    provider,
-    database,
-    mayfly: counted(open(ours), books.met),
-    callers: openCallers(),
-    installation: ours,
-    money,
-    judge,
-    beside,
-    isolation,
-  };
-  const operations = openOperations({ ...scene }, ours);
-  const sibling: Scene = {
-    ...scene,
-    mayfly: open(SIBLING),
-    callers: openCallers(),
-    installation: SIBLING,
-    money: null,
-  };
+  const scene: Scene = { ...open(ours, judge, openCallers()), money };
+  const operations = openOperations(scene, ours);
+  const itsJudge = openJudge({ ...judging, leases: others, installation: SIBLING });
+  const sibling: Scene = { ...open(SIBLING, itsJudge, openCallers()), money: null };
   const people = openPeople(provider, ours);
-  const afterTick = createOverstay(books, kind.rules.capacity);
+  const afterTick = createLate({ books, leases, rules: kind.rules });
+  const afterPasses = createOwned(books, leases, provider.isUnseen);
+  const health = createHealth(
+    {
+      books,
+      leases,
+      rules: kind.rules,
+      sweptAt: judge.sweptAt,
+      ask: () => scene.mayfly.send(QUIETLY, { method: "GET", path: "/healthz", token: "none" }),
+      servers: () => ourServers(),
+    },
+    begin,
+  );
   let copy: Copy | null = null;
   let siblings = newDatabase(begin);
   await become(database, newDatabase(begin));
@@ -123,37 +125,38 @@ export async function play(
       strike(books, what, clock.now + clock.ahead);
     },
   });
+  const ourServers = () => provider.simulator.state().servers.filter((server) => isOf(server, ours));
   const serverAt = (which: number) => {
     const all = ourServers();
     return all[which % Math.max(1, all.length)];
   };
-  const { forget, noteEdit } = openRetelling(books, clock, database, ourServers);
 
-  const forgetMore = (): void => {
+  function changeDatabase(isRestored: boolean): void {
     judge.databaseChanged();
     beside.databaseChanged();
     isolation.databaseChanged();
     scene.callers.forget();
-  };
+    health.forget();
+    money?.lost(isRestored);
+  }
 
   /** A tick, whose time may be off ours: it is that by which it judges, and is judged. */
   async function tick(mishap: Mishap | null, off = 0, order = books.ticks + 1): Promise<void> {
     const now = clock.now + off;
     clock.ahead = Math.max(0, off);
+    await health.check(clock.now);
     books.wide.clear();
     books.hit.clear();
-    for (const why of books.excuses) {
-      books.wide.add(why);
-      books.struckAt = now;
-    }
-    const rowsBefore = await liveRows(database);
     const report = await sweepOnce(scene, { ...circumstances(mishap), turn: turnsIn(order) }, off);
     const isOver = report !== null && report !== undefined && books.struckAt <= clock.now + clock.ahead;
     clock.ahead = 0;
-    const quality = isOver ? qualityOf(books, mishap) : "bad";
-    // One bad item stops nothing (I8): of all others the same is promised.
-    const spared = ourServers().filter(({ id }) => !books.hit.has(id));
-    afterTick(spared, rowsBefore, await liveRows(database), now, quality);
+    // What comes so far ahead of its time does nothing.
+    const isJudged = isOver && off <= MOST_AHEAD && books.excuses.size === 0;
+    const quality = isJudged ? qualityOf(books, mishap) : "bad";
+    afterTick(ourServers(), now, quality);
+    afterPasses(ourServers(), await liveRows(database), now, quality);
+    health.tick(now, quality);
+    await health.check(clock.now);
     money?.afterTick(quality === "good");
   }
 
@@ -191,6 +194,8 @@ export async function play(
       }
       case "many":
         return performMany(scene, step, circumstances(null), transaction);
+      case "span":
+        return performSpan({ scene, ourServers, tick: (order) => transaction(() => tick(null, 0, order)) }, step);
       case "pass":
         clock.now += step.minutes * MINUTE;
         return;
@@ -216,9 +221,7 @@ export async function play(
         return;
       }
       case "lose_d1":
-        forget();
-        forgetMore();
-        money?.lost(false);
+        changeDatabase(false);
         return become(database, newDatabase(clock.now));
       case "copy_d1":
         copy = await copyOf(database);
@@ -226,9 +229,7 @@ export async function play(
         return;
       case "restore_d1":
         if (copy === null) return;
-        forget();
-        forgetMore();
-        money?.lost(true);
+        changeDatabase(true);
         return become(database, copy);
       case "skew":
         clock.skew = step.seconds * 1000;
@@ -245,7 +246,7 @@ export async function play(
         return;
       case "edit": {
         const edited = await people.edit(step.which, step.what, clock.now);
-        if (edited !== undefined) await noteEdit(edited, step.what);
+        if (edited !== undefined) judge.changedByHand(edited);
         strike(books, "edit", clock.now);
         return;
       }
@@ -279,16 +280,20 @@ export async function play(
   }
   await provider.heal();
   operations.restore();
-  if (kind.hasStrangers === true) await perform(scene, { do: "release", hold: "credential" }, circumstances(null));
+  if (strangers !== null) await perform(scene, { do: "release", hold: "credential" }, circumstances(null));
   money?.checkBill();
   await endQuietly({ scene, clock, people, tick: () => transaction(() => tick(null)), ourServers, check });
   for (const one of strangers?.changed() ?? []) books.broken.push(`I2: ${one} of somebody else is not what it was`);
   check();
+  if (kind.isCostSummed) await checkSums(scene);
   await countEndings(database, books.met);
 }
 
+/** As far ahead of the clock a tick's time is believed. */
+const MOST_AHEAD = 5 * MINUTE;
+
 /** Each of its parts has a transaction of its own. */
-const isLong = (step: Step): boolean => step.do === "minutes" || step.do === "many";
+const isLong = (step: Step): boolean => step.do === "minutes" || step.do === "many" || step.do === "span";
 
 function qualityOf({ wide, hit }: Books, mishap: Mishap | null): Quality {
   if (wide.size === 0) return "good";

@@ -26,10 +26,17 @@ export async function takeOperator(
     const those = await hands.act(what, which, most);
     meet(scene.books.met, `by hand ${what}`);
     strike(scene.books, "by hand", scene.clock.now);
-    for (const before of those) scene.judge.changedByHand(before);
+    for (const before of those) {
+      if (what === "take_off_firewalls" || what === "take_out_of_networks") scene.books.unfinished.add(before.id);
+      scene.judge.changedByHand(before);
+    }
+    // That many machines are missing has sweeps doubt the inventory, for as long as nobody says that it is right.
+    if (what === "delete") scene.books.doubts.add("machines were taken by hand");
   };
   switch (step.do) {
     case "token":
+      // Rows without a machine are kept under another token, until somebody says that they may go.
+      scene.books.doubts.add("the token is another");
       return operations.token(step.to);
     case "installation":
       return operations.move(step.what);

@@ -390,10 +390,10 @@ const CALLS: Calls = {
   settings: {
     installation: reads(({ settings }) => settings.installation()),
     claimInstallation: writes(({ settings }) => settings.claimInstallation("one")),
-    blastCap: reads(({ settings }) => settings.blastCap()),
+    blastCap: reads(({ settings }) => settings.blastCap(NOW)),
     releaseBlastCap: writes(({ settings }) => settings.releaseBlastCap(END, NOW)),
     holdBlastCap: writes(({ settings }) => settings.holdBlastCap(END)),
-    inventoryReleasedUntil: reads(({ settings }) => settings.inventoryReleasedUntil()),
+    inventoryReleasedUntil: reads(({ settings }) => settings.inventoryReleasedUntil(NOW)),
     releaseInventory: writes(({ settings }) => settings.releaseInventory(END, NOW)),
     moveInstallation: writes(
       ({ settings }) => settings.moveInstallation("one", "two"),

@@ -20,6 +20,7 @@ export interface Host {
   /** Opens what health looks at, whatever the settings are; only `settings` reads them, and throws `Misconfigured`. */
   readonly openHealth: (env: Env) => {
     readonly reads: Reads & Pick<Store, "room">;
+    readonly meter: Meter;
     readonly settings: () => { readonly installations: readonly string[]; readonly plan: Plan };
   };
 }
@@ -58,7 +59,6 @@ export interface Scope
   readonly auth: AuthSettings;
   /** The secrets of a hook, in use before old. Throws `Misconfigured` where one is missing or cannot be used. */
   readonly hookSecrets: (hook: Hook) => readonly string[];
-  /** What this invocation has sent out so far. */
   readonly meter: Meter;
   /** Runs a sweep within this invocation, on its meter; null when another is running. */
   readonly sweep: (order: SweepOrder) => Promise<SweepReport | null>;
@@ -72,6 +72,8 @@ export interface AppEnv {
   Bindings: Env;
   Variables: {
     requestId: string;
+    /** What this invocation has sent out so far; unset where it has nothing to send by. */
+    meter: Meter;
     scope: Scope;
     principal: Principal;
     /** What the call is about to read; unset where nobody knows. */

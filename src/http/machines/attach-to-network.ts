@@ -2,7 +2,6 @@ import * as z from "zod";
 import { liveNetwork } from "../../lifecycle/find.ts";
 import { attachToNetwork } from "../../lifecycle/use-resource.ts";
 import { isLive } from "../../machine/machine.ts";
-import { keepAlive } from "../edge/background.ts";
 import { needsBody } from "../edge/body.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { unwrap } from "../edge/problem.ts";
@@ -35,9 +34,7 @@ export function attachRoutes(app: Api): void {
     const machine = await machineMeant(c, c.req.valid("param").ref, c.req.valid("query").owner);
     if (!isLive(machine)) throw noSuchMachine();
     const network = unwrap(await liveNetwork(scope, machine.owner, c.req.valid("json").network, "network"));
-    const work = attachToNetwork(scope, c.get("principal").policy, network, [machine]);
-    keepAlive(c, work);
-    const progress = unwrap(await work);
+    const progress = unwrap(await attachToNetwork(scope, c.get("principal").policy, network, [machine]));
     c.set("outcome", progress);
     return c.json({ machine: toJson(machine, scope.now()) }, progress === "done" ? 200 : 202);
   });

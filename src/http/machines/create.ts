@@ -6,7 +6,7 @@ import { waitWhileCreating } from "../../lifecycle/refresh.ts";
 import { done } from "../../lifecycle/refusal.ts";
 import { checkName, idOf } from "../../machine/name.ts";
 import { silenceOf } from "../../reaper/health.ts";
-import { inBackground, keepAlive } from "../edge/background.ts";
+import { inBackground } from "../edge/background.ts";
 import type { AppEnv, Scope } from "../edge/app-env.ts";
 import { needsBody } from "../edge/body.ts";
 import { json, problems } from "../edge/openapi.ts";
@@ -81,11 +81,7 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
   const order = orderOf(sent);
   // Nobody pays with a sweep for what is refused at sight.
   unwrap(mayCreate(scope, principal.policy, order));
-  const begin = () => {
-    const work = createMachine(scope, principal, name, order);
-    keepAlive(c, work);
-    return work;
-  };
+  const begin = () => createMachine(scope, principal, name, order);
   const work = begin();
   const warning = await sweepIfSilent(c, scope, work);
   const { row: created, isNew, candidates } = unwrap(await work);

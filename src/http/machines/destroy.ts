@@ -5,7 +5,7 @@ import { forbidName, releaseMachine } from "../../lifecycle/release.ts";
 import { isLive } from "../../machine/machine.ts";
 import { idOf } from "../../machine/name.ts";
 import type { Refusal } from "../../lifecycle/refusal.ts";
-import { inBackground, keepAlive } from "../edge/background.ts";
+import { inBackground } from "../edge/background.ts";
 import { figures } from "../edge/counted-machines.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { actor } from "../edge/owner.ts";
@@ -81,9 +81,7 @@ export function destroyRoutes(app: Api): void {
     }
     c.set("machine", idOf(found.uid));
 
-    const work = releaseMachine(scope, principal, found, hasFailed);
-    keepAlive(c, work);
-    const { row, isKept, notKept: refusal } = unwrap(await work);
+    const { row, isKept, notKept: refusal } = unwrap(await releaseMachine(scope, principal, found, hasFailed));
     const machine = toJson(row, scope.now());
     const isGone = !isLive(row);
     c.set("outcome", isKept ? "kept" : isGone ? "destroyed" : "deleting");

@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { renewMachine } from "../../lifecycle/renew.ts";
-import { keepAlive } from "../edge/background.ts";
 import { needsBody } from "../edge/body.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { unwrap } from "../edge/problem.ts";
@@ -27,9 +26,7 @@ export function renewRoutes(app: Api): void {
   app.openapi(renew, async (c) => {
     const scope = c.get("scope");
     const row = await machineMeant(c, c.req.valid("param").ref, c.req.valid("query").owner);
-    const work = renewMachine(scope, c.get("principal"), row, c.req.valid("json").ttl);
-    keepAlive(c, work);
-    const renewed = unwrap(await work);
+    const renewed = unwrap(await renewMachine(scope, c.get("principal"), row, c.req.valid("json").ttl));
     c.set("outcome", "renewed");
     return c.json({ machine: toJson(renewed, scope.now()) }, 200);
   });

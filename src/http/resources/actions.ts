@@ -6,7 +6,6 @@ import type { Outcome } from "../../lifecycle/refusal.ts";
 import { addRoute, applyFirewall, removeFirewall } from "../../lifecycle/use-resource.ts";
 import type { MachineRow } from "../../machine/machine.ts";
 import { isLiveResource, type ResourceKind, type ResourceRow } from "../../machine/resource.ts";
-import { keepAlive } from "../edge/background.ts";
 import type { AppEnv } from "../edge/app-env.ts";
 import { needsBody } from "../edge/body.ts";
 import { json, problems } from "../edge/openapi.ts";
@@ -75,7 +74,6 @@ const usersIn = async (c: Context<AppEnv>, { owner }: ResourceRow, texts: readon
   unwrap(await liveMachines(c.get("scope"), owner, texts, "machines"));
 
 async function answer(c: Context<AppEnv>, row: ResourceRow, work: Promise<Outcome<Progress>>) {
-  keepAlive(c, work);
   const progress = unwrap(await work);
   c.set("outcome", progress);
   return c.json(await wrapped(c.get("scope"), row), progress === "done" ? 200 : 202);

@@ -2,7 +2,6 @@ import type { Context } from "hono";
 import * as z from "zod";
 import { createResource } from "../../lifecycle/create-resource.ts";
 import { resourceId, type ResourceKind, type ResourceSpec } from "../../machine/resource.ts";
-import { keepAlive } from "../edge/background.ts";
 import type { AppEnv } from "../edge/app-env.ts";
 import { needsBody } from "../edge/body.ts";
 import { actor } from "../edge/owner.ts";
@@ -61,9 +60,7 @@ async function create(
   const scope = c.get("scope");
   const principal = actor(c, owner);
   const spec = specOf();
-  const work = createResource(scope, principal, { name, spec, ttl });
-  keepAlive(c, work);
-  const { row, isNew } = unwrap(await work);
+  const { row, isNew } = unwrap(await createResource(scope, principal, { name, spec, ttl }));
   c.set("outcome", isNew ? "created" : "repeated");
   c.header("Location", `/v1/${PLURALS[spec.kind]}/${resourceId(spec.kind, row.uid)}`);
   return c.json(await wrapped(scope, row), isNew ? 201 : 200);

@@ -6,7 +6,6 @@ import * as z from "zod";
 import { deleteResource } from "../../lifecycle/delete-resource.ts";
 import { findResource } from "../../lifecycle/find.ts";
 import { isLiveResource, RESOURCE_KINDS, resourceStatus, type ResourceKind } from "../../machine/resource.ts";
-import { keepAlive } from "../edge/background.ts";
 import { actor, listedOwner } from "../edge/owner.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { type Api, createRoute } from "../edge/route.ts";
@@ -79,9 +78,7 @@ function routesOf(app: Api, kind: ResourceKind): void {
       if (ref.by === "name") return c.body(null, 204);
       throw noSuch(kind);
     }
-    const work = isLiveResource(row) ? deleteResource(scope, row) : Promise.resolve(row);
-    keepAlive(c, work);
-    const gone = await work;
+    const gone = isLiveResource(row) ? await deleteResource(scope, row) : row;
     const status = resourceStatus(gone);
     c.set("outcome", status);
     return c.json(await wrapped(scope, gone), status === "deleting" ? 202 : 200);

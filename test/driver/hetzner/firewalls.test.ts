@@ -254,3 +254,17 @@ describe("list and delete", () => {
     await firewalls.delete(id);
   });
 });
+
+describe("get", () => {
+  it("does not believe an answer about another: what is done next would be done to that", async () => {
+    const shown = { id: 43, name: "web", labels: {}, rules: [], applied_to: [], created: "2026-11-30T11:00:00+00:00" };
+    const { firewalls } = createHetznerCapabilities({
+      token: TOKEN,
+      endpoint: "https://hetzner.test/v1",
+      now: () => NOW,
+      fetch: async () => Response.json({ firewall: shown }),
+    });
+    expect((await firewalls.get("43")).id).toBe("43");
+    expect((await failureOf(firewalls.get("42"))).code).toBe("unexpected");
+  });
+});

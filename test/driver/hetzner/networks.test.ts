@@ -8,10 +8,15 @@ const LABELS = { "mayfly-uid": "00000000-0000-4000-8000-000000000001", team: "re
 const NETWORK = { name: "lab", ipRange: "10.0.0.0/16", region: "fsn1", labels: LABELS };
 const CREATE = { method: "POST", path: "/networks$" };
 
-function open() {
+/** `ignored` is a parameter of queries that the provider does not heed. */
+function open(ignored = "") {
   let now = NOW;
   const sim = createDrivenSimulator({ now: () => now });
-  const fetch = (input: string, init: RequestInit) => sim.fetch(new Request(input, init));
+  const fetch = (input: string, init: RequestInit) => {
+    const url = new URL(input);
+    url.searchParams.delete(ignored);
+    return sim.fetch(new Request(url, init));
+  };
   const { networks } = createHetznerCapabilities({
     token: TOKEN,
     endpoint: "https://hetzner.test/v1",
@@ -59,6 +64,14 @@ describe("create", () => {
     const wrongRegion = await failureOf(networks.create({ ...NETWORK, region: "mars1" }));
     expect(wrongRegion).toMatchObject({ code: "invalid_input", problem: { field: "region" } });
     expect(sim.state().networks).toEqual([]);
+  });
+
+  it("S80: is none of those that a list shows though they were not asked for", async () => {
+    const { sim, networks } = open("label_selector");
+    const labels = { "mayfly-uid": "00000000-0000-4000-8000-000000000002" };
+    const other = await networks.create({ ...NETWORK, name: "other", ipRange: "10.1.0.0/16", labels });
+    expect((await networks.create(NETWORK)).id).not.toBe(other.id);
+    expect(sim.state().networks).toHaveLength(2);
   });
 
   it("S135: of a uid that has one already is that one, whether its answer was lost or not", async () => {

@@ -2,8 +2,7 @@
 import type { Ask } from "../judge/judge.ts";
 import type { Answer } from "../world/installation.ts";
 import type { Circumstances } from "../world/invocation.ts";
-import { SECRETS } from "../world/settings.ts";
-import { PROVIDER_TOKENS } from "../world/projects.ts";
+import { noteUnseen } from "../judge/unseen.ts";
 import type { Scene } from "../acts.ts";
 import type { Anybody } from "../world/callers.ts";
 
@@ -18,13 +17,14 @@ export interface Request {
 
 /** Undefined where the Worker died over it, or its caller was gone. */
 export async function call(scene: Scene, circumstances: Circumstances, request: Request): Promise<Answer | undefined> {
-  const { books, clock, mayfly, callers, judge } = scene;
+  const { books, clock, mayfly, callers, judge, secrets } = scene;
   const { who, method, path, body, ask = { do: "read" } } = request;
   const send = async (own: Circumstances) => {
     const hears = judge.asks(ask);
     const mustFail = callers.isOver(who, clock.now);
     const token = await callers.tokenOf(who, clock.now);
     const given = await mayfly.send(own, { method, path, body, token });
+    noteUnseen(scene);
     hears(given);
     if (mustFail && given !== undefined && given.status < 400)
       books.broken.push(`I9: ${method} ${path} by ${who}, whose token has ended, was answered with ${given.status}`);
@@ -38,7 +38,6 @@ export async function call(scene: Scene, circumstances: Circumstances, request: 
   if (answer === undefined) return answer;
   if (answer.status < 300) books.served.set(who, (books.served.get(who) ?? 0) + 1);
   if (answer.status === 500) books.broken.push(`I8: ${method} ${path} was answered with 500: ${answer.text}`);
-  for (const secret of [...SECRETS, ...Object.values(PROVIDER_TOKENS), ...callers.secrets])
-    if (answer.text.includes(secret)) books.broken.push(`I7: the answer to ${method} ${path} tells ${secret}`);
+  secrets.answered(answer, `${method} ${path}`);
   return answer;
 }

@@ -15,6 +15,7 @@ import { SPECS } from "../world/specs.ts";
 import { labelsOf } from "../world/truth.ts";
 import { turnsIn } from "../world/turns.ts";
 import { call } from "./call.ts";
+import { saysOfAll } from "./words.ts";
 
 /** Those of `specs.ts`, and one that a tight policy lets pass. */
 const ORDERS = [...SPECS, { server_type: "cx23", region: "fsn1", firewalls: [{ deny_all: true, rules: [] }] }] as const;
@@ -145,7 +146,9 @@ export async function performCaller(scene: Scene, act: CallerAct, given: Circums
       const which = (server: ServerState) => labelsOf(server)[LABEL.owner] === act.who;
       const path = `/v1/tokens/${id}${act.isAll ? "?destroy=true" : ""}`;
       const about: Ask = act.isAll ? { do: "destroy_all", which } : { do: "read" };
+      const over = act.isAll ? saysOfAll(scene, act.who) : null;
       const answer = await call(scene, circumstances, { who: "admin", method: "DELETE", path, ask: about });
+      over?.();
       if (answer !== undefined && answer.status < 300) callers.end(act.who, clock.now);
     }
   }

@@ -1,4 +1,5 @@
 /** What can be asked of one mayfly beside single machines: what machines use, all of what somebody has, and what an admin may do. */
+import type { Books } from "../judge/books.ts";
 import type { Ask } from "../judge/judge.ts";
 import { KEY_A } from "../../simulator/sample-keys.ts";
 import { LABEL } from "../../../src/machine/labels.ts";
@@ -16,6 +17,7 @@ import { isOf, labelsOf } from "../world/truth.ts";
 import { turnsIn } from "../world/turns.ts";
 import { call } from "./call.ts";
 import { changesNothing } from "./dry.ts";
+import { saysOfAll } from "./words.ts";
 
 const WHAT = {
   firewall: { rules: [{ direction: "in", protocol: "tcp", port: "22" }] },
@@ -54,6 +56,7 @@ export async function performOperator(scene: Scene, wanted: OperatorAct, given: 
   meet(scene.books.met, `act ${"isDry" in act && act.isDry ? "dry " : ""}${act.do}`);
   const ask = (who: Owner | "admin", method: string, path: string, body?: unknown, about?: Ask) =>
     call(scene, circumstances, { who, method, path, body, ...(about === undefined ? {} : { ask: about }) });
+  const boxed = boxedIn(scene);
   switch (act.do) {
     case "box": {
       const body = {
@@ -63,6 +66,7 @@ export async function performOperator(scene: Scene, wanted: OperatorAct, given: 
         labels: { run: act.run },
         ...usesOf(scene, act),
       };
+      boxed.add(`${act.owner}/${act.name}`);
       const about = {
         do: "create",
         owner: act.owner,
@@ -103,15 +107,18 @@ export async function performOperator(scene: Scene, wanted: OperatorAct, given: 
       const path = `/v1/teardown${of(act)}`;
       if (act.isDry) return dry(scene, given, () => ask(act.owner, "POST", path, { dry_run: true }));
       scene.beside.unmake(act.owner, "all");
+      const over = saysOfAll(scene, act.owner);
       await ask(act.owner, "POST", path, {}, { do: "destroy_all", which: isOwners(act.owner) });
-      return;
+      return over();
     }
     case "bulk": {
       const means = SELECTORS[act.selector];
       const path = `/v1/machines${of(act)}&label_selector=${encodeURIComponent(act.selector)}`;
       if (act.isDry) return dry(scene, given, () => ask(act.owner, "DELETE", `${path}&dry_run=true`));
       const which = (server: ServerState) => isOwners(act.owner)(server) && means?.(labelsOf(server)["run"]) === true;
+      const over = means === null ? null : saysOfAll(scene, act.owner, (name) => boxed.has(`${act.owner}/${name}`));
       const answer = await ask(act.owner, "DELETE", path, undefined, { do: "destroy_all", which });
+      over?.();
       if (means === null && answer !== undefined && answer.status < 300)
         scene.books.broken.push(`I4: ${act.selector}, which names nothing that a machine has, was taken for a word`);
       return;
@@ -123,6 +130,14 @@ export async function performOperator(scene: Scene, wanted: OperatorAct, given: 
     case "release":
       await ask("admin", "POST", `/v1/holds/${act.hold}/release`);
   }
+}
+
+const namesOfBoxes = new WeakMap<Books, Set<string>>();
+/** Owners and names of all that may have a label which selects them. */
+function boxedIn({ books }: Scene): Set<string> {
+  const known = namesOfBoxes.get(books) ?? new Set();
+  namesOfBoxes.set(books, known);
+  return known;
 }
 
 /** What one uses, by the names of what its owner has already. */

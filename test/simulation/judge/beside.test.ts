@@ -26,7 +26,7 @@ const told = (status: number, end: number) => ({
 async function open() {
   const clock = { now: NOW, skew: 0, ahead: 0 };
   const books = openBooks();
-  const provider = openProvider(clock, books);
+  const provider = openProvider(clock, books, async () => () => {});
   const judge = judgeBeside(provider.simulator, books, clock, env.INSTALLATION);
   await provider.byHand("POST", "/networks", {
     name: "x",

@@ -1,27 +1,24 @@
-/** What a history has to be judged by: what owners were told and asked for, what went wrong when, and what is broken. */
-import type { ServerState } from "../../simulator/simulator.ts";
+/** What a history has to be judged by: what went wrong when, how often, and what is broken. */
 import type { LogEvent } from "../../../src/log.ts";
 import type { Met } from "../tally.ts";
 
 export interface Books {
-  /** The end that the owner was told, by uid; unix milliseconds. */
-  readonly told: Map<string, number>;
-  /** The later end that a person wrote on the label, by uid, while nobody has written another. */
-  readonly lengthened: Map<string, number>;
-  /** Uids whose end their owner has asked for. */
-  readonly asked: Set<string>;
-  /** (owner, name) whose end is being asked for right now. */
-  readonly asking: Set<string>;
+  /** What has machines looked after later, or health red, though nothing is wrong. */
+  readonly excuses: Set<string>;
+  /** What has health red for as long as it likes, though nothing is wrong and nothing late. */
+  readonly doubts: Set<string>;
+  /** Servers, some action of whose creation has failed. */
+  readonly unfinished: Set<number>;
+  /** When mayfly was last at work while the provider did not show a server, by its id. */
+  readonly unseenAt: Map<number, number>;
   /** How often each fault struck, by what it is. */
   readonly strikes: Map<string, number>;
   /** What of this tick concerned more than one machine, by what it is. */
   readonly wide: Set<string>;
   /** Servers that a call of this tick was about when a fault met it. */
   readonly hit: Set<number>;
-  /** Words about all of which something is so that was asked for by then. */
-  readonly words: { readonly which: (server: ServerState) => boolean; readonly at: number }[];
-  /** Why machines are looked after later for now, though nothing is wrong. */
-  readonly excuses: Set<string>;
+  /** How often a fault has met a call about a server. */
+  readonly hits: Map<number, number>;
   /** Whether D1 has refused something in what is going on. */
   isD1Refusing: boolean;
   /** When something last went wrong; unix milliseconds. */
@@ -48,15 +45,14 @@ export interface Books {
 }
 
 export const openBooks = (): Books => ({
-  told: new Map(),
-  lengthened: new Map(),
-  asked: new Set(),
-  asking: new Set(),
+  excuses: new Set(),
+  doubts: new Set(),
+  unfinished: new Set(),
+  unseenAt: new Map(),
   strikes: new Map(),
   wide: new Set(),
   hit: new Set(),
-  words: [],
-  excuses: new Set(),
+  hits: new Map(),
   isD1Refusing: false,
   struckAt: 0,
   broken: [],

@@ -15,7 +15,7 @@ const answer = (status: number, owner: string, name: string, number: number) => 
 function open() {
   const clock = { now: NOW, skew: 0, ahead: 0 };
   const books = openBooks();
-  const { simulator } = openProvider(clock, books);
+  const { simulator } = openProvider(clock, books, async () => () => {});
   return { clock, books, judge: judgeIsolation(simulator, onD1(env.DB), books, clock) };
 }
 

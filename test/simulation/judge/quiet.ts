@@ -1,16 +1,15 @@
 /** The end of a history: nothing goes wrong any more, and everything of ours must come to its end and leave nothing behind. */
-import { LABEL } from "../../../src/machine/labels.ts";
 import type { ServerState } from "../../simulator/simulator.ts";
 import type { Scene } from "../acts.ts";
 import { strike } from "./books.ts";
-import { copyOf } from "../world/copies.ts";
 import { askOnceMore, checkToldCosts } from "../money/money-end.ts";
-import { dueAt, liveRows } from "./overstay.ts";
+import { dueAt } from "./late.ts";
+import { liveRows } from "./rows.ts";
 import type { openPeople } from "../world/people.ts";
 import type { Clock } from "../world/provider.ts";
 import { sql } from "../../../src/store/db.ts";
-import { ADOPTION, HOUR, MINUTE, RECOVERY, SECRETS } from "../world/settings.ts";
-import { isProtected, labelEnd, labelsOf, resourcesOf, uidOf, usedIds, usedUids } from "../world/truth.ts";
+import { ADOPTION, HOUR, MINUTE, RECOVERY } from "../world/settings.ts";
+import { isProtected, resourcesOf, uidOf, usedIds, usedUids } from "../world/truth.ts";
 
 interface Stage {
   readonly scene: Scene;
@@ -27,7 +26,6 @@ export async function endQuietly(stage: Stage): Promise<void> {
   const { books, database } = scene;
   await minutes(stage, RECOVERY / MINUTE + 3);
   await minutes(stage, ADOPTION / MINUTE);
-  await checkOwned(stage);
   await askOnceMore(scene);
   await outlive(stage);
   if (ourServers().some(isProtected)) {
@@ -46,9 +44,6 @@ export async function endQuietly(stage: Stage): Promise<void> {
   for (const { id } of ourServers()) books.broken.push(`I1: server ${id} of ours is left at the end`);
   for (const [uid, { phase }] of await liveRows(database)) books.broken.push(`row ${uid} is ${phase} for ever`);
   for (const id of people.changed()) books.broken.push(`I2: foreign server ${id} is not what it was`);
-  const kept = JSON.stringify([[...(await copyOf(database))], books.logs]);
-  for (const secret of [...SECRETS, ...scene.callers.secrets])
-    if (kept.includes(secret)) books.broken.push(`I7: ${secret} is in the log or in D1`);
   check();
 }
 
@@ -91,7 +86,7 @@ async function outlive(stage: Stage): Promise<void> {
     const rows = await liveRows(scene.database);
     const held = new Set(ourServers().filter(isProtected).map(uidOf));
     const free = ourServers().filter((server) => !isProtected(server));
-    const ends = free.map((server) => dueAt(server, rows.get(uidOf(server))));
+    const ends = free.map((server) => dueAt(server, scene.judge.leases, scene.kind.rules));
     // What is held is tried for ever.
     for (const { uid, expires_at, next_try_at } of rows.values())
       if (!held.has(uid)) ends.push(expires_at, next_try_at ?? 0);
@@ -104,15 +99,3 @@ async function outlive(stage: Stage): Promise<void> {
 
 /** More than any history has. */
 const MOST_ENDS = 100;
-
-/** I5: every live machine has a row, with its owner and at least the lease that its label tells. */
-async function checkOwned({ scene, ourServers }: Stage): Promise<void> {
-  const rows = await liveRows(scene.database);
-  for (const server of ourServers()) {
-    const row = rows.get(uidOf(server));
-    // What is being destroyed has no lease any more.
-    const hasLease = row?.phase === "destroying" || dueAt(server, row) >= labelEnd(server);
-    const isRight = row?.owner === labelsOf(server)[LABEL.owner] && hasLease;
-    if (!isRight) scene.books.broken.push(`I5: server ${server.id} of ours has no row of its owner and lease`);
-  }
-}

@@ -85,7 +85,7 @@ const history: fc.Arbitrary<History> = fc.record({
   // Somebody is there in each.
   steps: fc
     .tuple(many(["create"], [60, 110, 120]), fc.array(step, { minLength: 2, maxLength: 14, size: "max" }))
-    .map(([first, rest]) => [first, ...rest]),
+    .map(([first, rest]) => [first].concat(rest)),
 });
 
 const underPlan = ({ plan = "free" }: History): Pick<Kind, "rules" | "bindings"> => ({

@@ -23,6 +23,8 @@ export interface Kind {
   readonly history: fc.Arbitrary<History>;
   /** Whether what machines cost is judged: that judge knows the small world alone. */
   readonly isMoneyJudged: boolean;
+  /** Whether what a month is told to have cost is held against the bill at the end. */
+  readonly isCostSummed?: true;
   /** Whether other people have things in the project from the beginning. */
   readonly hasStrangers?: true;
   /** So many histories must have met all of `mustMeet`; a test run plays as many. */

@@ -1,4 +1,5 @@
 /** All kinds of histories. */
+import { CALENDAR } from "./calendar.ts";
 import { CROWD } from "./crowd.ts";
 import type { Kind } from "./kind.ts";
 import type { KindName } from "./shares.ts";
@@ -9,6 +10,7 @@ import { SMALL } from "./small.ts";
 export const KINDS: Readonly<Record<KindName, Kind>> = {
   small: SMALL,
   crowd: CROWD,
+  calendar: CALENDAR,
   operator: OPERATOR,
   caller: CALLER,
 };

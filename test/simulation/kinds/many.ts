@@ -1,6 +1,6 @@
 /** One act on many names, one after the other within seconds: what it makes ends in the same minute. */
 import { perform, type Scene } from "../acts.ts";
-import type { Act } from "../history.ts";
+import type { Act, Ttl } from "../history.ts";
 import type { Owner } from "../world/callers.ts";
 import type { Circumstances } from "../world/invocation.ts";
 import type { Transaction } from "../world/sim-db.ts";
@@ -12,7 +12,7 @@ export interface Many {
   /** Which of the kind's names, and how many of those behind it. */
   readonly first: number;
   readonly count: number;
-  readonly ttl: Extract<Act, { do: "create" }>["ttl"];
+  readonly ttl: Ttl;
   readonly spec: 0 | 1 | 2;
 }
 
@@ -35,12 +35,6 @@ function actOn(
   ttl: Many["ttl"],
   spec: Many["spec"],
 ): Act {
-  switch (what) {
-    case "create":
-      return { do: "create", ...whose, ttl, spec };
-    case "renew":
-      return { do: "renew", ...whose, ttl };
-    case "destroy":
-      return { do: "destroy", ...whose, failed: false };
-  }
+  if (what === "destroy") return { do: "destroy", ...whose, failed: false };
+  return what === "renew" ? { do: "renew", ...whose, ttl } : { do: "create", ...whose, ttl, spec };
 }

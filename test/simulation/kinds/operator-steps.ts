@@ -5,7 +5,7 @@ import { OWNERS, type Owner } from "../world/callers.ts";
 import { HAND_MADE, type HandMade } from "../world/hands.ts";
 import type { Mishap } from "../world/invocation.ts";
 import type { Move } from "../world/operations.ts";
-import type { ProviderToken } from "../world/projects.ts";
+import type { ProviderToken } from "../world/settings.ts";
 
 export type OperatorStep =
   | (OperatorAct & { readonly mishap: Mishap | null })

@@ -8,12 +8,10 @@ import { perform, type Scene } from "../acts.ts";
 import type { Books } from "../judge/books.ts";
 import { OWNERS } from "../world/callers.ts";
 import { chargesOf, total } from "./charges-by-hand.ts";
-import type { Circumstances } from "../world/invocation.ts";
+import { QUIETLY } from "../world/invocation.ts";
 import type { Known } from "./register.ts";
 import { HOUR, RECOVERY } from "../world/settings.ts";
 import { keyOf } from "../world/truth.ts";
-
-const QUIETLY: Circumstances = { mishap: null, onStrike: () => {} };
 
 /** Everybody asks for one machine more, and for more time; whether that is let through is judged as ever. */
 export async function askOnceMore(scene: Scene): Promise<void> {

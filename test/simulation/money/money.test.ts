@@ -6,6 +6,10 @@ import { openBooks } from "../judge/books.ts";
 import type { Owner } from "../world/callers.ts";
 import { billedOf, chargesOf } from "./charges-by-hand.ts";
 import type { Act } from "../history.ts";
+import { openLeases } from "../judge/leases.ts";
+import { endsAt } from "../judge/life.ts";
+import { openWatch } from "../judge/watch.ts";
+import { SMALL } from "../kinds/small.ts";
 import { openMoney } from "./money.ts";
 import { checkToldCosts } from "./money-end.ts";
 import { openProvider } from "../world/provider.ts";
@@ -19,10 +23,13 @@ const uidOf = (number: number): string => `00000000-0000-4000-8000-${String(numb
 function open(now = NOW) {
   const clock = { now, skew: 0, ahead: 0 };
   const books = openBooks();
-  const bare = openProvider(clock, books);
-  const money = openMoney(clock, bare, books, env.INSTALLATION);
+  const { rules } = SMALL;
+  const leases = openLeases(clock, rules, (what) => void books.broken.push(what));
+  const bare = openProvider(clock, books, openWatch({ books, leasesOf: () => leases, rules, clock }));
+  const money = openMoney(clock, bare, books, env.INSTALLATION, leases, rules);
   const provider = money.watching();
   let uids = 0;
+  const reads = new Set<number>();
 
   const call = (method: string, path: string, body?: unknown) => {
     const init = {
@@ -30,11 +37,12 @@ function open(now = NOW) {
       headers: { Authorization: "Bearer t" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     };
-    return provider.call(new Request(`https://api.hetzner.cloud/v1${path}`, init), env.INSTALLATION);
+    return provider.call(new Request(`https://api.hetzner.cloud/v1${path}`, init), env.INSTALLATION, reads);
   };
   /** A create that mayfly sends for somebody; answers the machine's uid and id. */
   async function post(owner: Owner, name: string, ms: number, type = "cx23") {
     const uid = uidOf(++uids);
+    leases.create({ owner, name }, { ttl: ms, keep: null, longest: null, isEvent: false });
     const labels = {
       [LABEL.managed]: "true",
       [LABEL.installation]: env.INSTALLATION,
@@ -44,6 +52,7 @@ function open(now = NOW) {
       [LABEL.account]: "somebody-elses",
       [LABEL.name]: name,
       [LABEL.expires]: String(Math.floor((clock.now + ms) / 1000)),
+      [LABEL.max]: String(Math.floor((clock.now + rules.maxAge) / 1000)),
     };
     const public_net = { enable_ipv4: true, enable_ipv6: true };
     await call("POST", "/servers", {
@@ -58,7 +67,9 @@ function open(now = NOW) {
   }
   /** Its owner's word, and what mayfly does about it. */
   async function destroy({ uid, id }: { readonly uid: string; readonly id: number }): Promise<void> {
-    books.asked.add(uid);
+    const life = leases.of(uid);
+    if (life !== undefined) leases.word(life);
+    await call("GET", `/servers/${id}`);
     await call("DELETE", `/servers/${id}`);
   }
   /** Somebody asks, and is answered: a move by the end that it comes to, a refusal by its code. */
@@ -69,13 +80,17 @@ function open(now = NOW) {
     status: 200,
     body: { machine: { id: `mch_${uid}`, expires_at: new Date(to).toISOString() } },
   });
+  const movesTo = (uid: string, to: number): void => {
+    const life = leases.of(uid);
+    if (life !== undefined) endsAt(life, to);
+  };
   const goodTicks = (count: number): void => {
     for (let tick = 0; tick < count; tick++) {
       clock.now += MINUTE;
       money.afterTick(true);
     }
   };
-  return { clock, books, money, provider, post, destroy, ask, movedTo, goodTicks };
+  return { clock, books, money, provider, post, destroy, ask, movedTo, movesTo, goodTicks };
 }
 
 const REFUSED = { status: 429, body: { code: "limit_money", rule: "must not cost more" } };
@@ -148,7 +163,7 @@ describe("I6: what is let through", () => {
   });
 
   it("is an end that is moved, where that costs more", async () => {
-    const { books, post, ask, movedTo, clock } = open();
+    const { books, post, ask, movedTo, movesTo, clock } = open();
     const { uid } = await post("tok.ann", "a", 30 * MINUTE);
     await post("tok.ann", "b", 4 * HOUR);
     ask(renew, movedTo(uid, clock.now + 150 * MINUTE));
@@ -157,7 +172,7 @@ describe("I6: what is let through", () => {
     expect(books.broken).toEqual([expect.stringMatching(/^I6: a renew of tok.ann\/a .* in 2026-11: 91392 of 90000/)]);
     books.broken.length = 0;
     // Within the same started hour it costs nothing more.
-    books.told.set(uid, clock.now + 4 * HOUR - MINUTE);
+    movesTo(uid, clock.now + 4 * HOUR - MINUTE);
     ask(renew, movedTo(uid, clock.now + 4 * HOUR - MINUTE / 2));
     expect(books.broken).toEqual([]);
   });

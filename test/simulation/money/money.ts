@@ -9,6 +9,8 @@ import * as z from "zod";
 import { ConnectionDropped } from "../../simulator/simulator.ts";
 import { isAsked, keyOf, movedBy, readCreate, refusedBy, wantedBy } from "./asked-for.ts";
 import type { Books } from "../judge/books.ts";
+import type { Leases } from "../judge/leases.ts";
+import type { Rules } from "../kinds/kind.ts";
 import { billedOf, chargesOf } from "./charges-by-hand.ts";
 import type { Act } from "../history.ts";
 import type { Answer } from "../world/installation.ts";
@@ -31,7 +33,14 @@ export type Money = ReturnType<typeof openMoney>;
 
 const toldByLabel = ({ server }: Known): number => (server === null ? 0 : labelEnd(server));
 
-export function openMoney(clock: Clock, provider: Provider, books: Books, installation: string) {
+export function openMoney(
+  clock: Clock,
+  provider: Provider,
+  books: Books,
+  installation: string,
+  leases: Leases,
+  rules: Rules,
+) {
   const { simulator } = provider;
   const register = openRegister(provider, installation);
   const market: Market = { percent: 100, lowest: 100, highest: 100, hasOtherClocks: false };
@@ -47,6 +56,8 @@ export function openMoney(clock: Clock, provider: Provider, books: Books, instal
   };
   const judgement = openJudgement({
     books,
+    leases,
+    rules,
     clock,
     market,
     machines,
@@ -91,8 +102,8 @@ export function openMoney(clock: Clock, provider: Provider, books: Books, instal
     /** The same provider, each of whose calls is looked at. */
     watching: (): Provider => ({
       ...provider,
-      async call(request, from) {
-        if (from !== installation) return provider.call(request, from);
+      async call(request, from, reads) {
+        if (from !== installation) return provider.call(request, from, reads);
         const create = await readCreate(request, simulator, installation, { now: clock.now, percent: market.percent });
         if (create !== null) {
           // It is the same one, tried again.
@@ -105,13 +116,13 @@ export function openMoney(clock: Clock, provider: Provider, books: Books, instal
         if (request.method === "DELETE") look();
         const hidden = books.strikes.get("hidden_20m");
         try {
-          return await provider.call(request, from);
+          return await provider.call(request, from, reads);
         } catch (error) {
           if (create !== null && error instanceof ConnectionDropped) pending.set(create.name, create);
           throw error;
         } finally {
           if (request.method !== "GET") look();
-          if (books.strikes.get("hidden_20m") !== hidden) register.unseen((uid) => books.told.has(uid));
+          if (books.strikes.get("hidden_20m") !== hidden) register.unseen((uid) => leases.of(uid)?.isTold ?? false);
         }
       },
     }),

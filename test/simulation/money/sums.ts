@@ -3,6 +3,9 @@
  * tolerated, each kind by itself, so that it can be told which of them excused something.
  */
 import type { Books } from "../judge/books.ts";
+import type { Leases } from "../judge/leases.ts";
+import { leastOf } from "../judge/life.ts";
+import type { Rules } from "../kinds/kind.ts";
 import { chargesOf, hourOf, type ByMonth, type Order } from "./charges-by-hand.ts";
 import type { Clock } from "../world/provider.ts";
 import type { Known } from "./register.ts";
@@ -64,6 +67,8 @@ export interface Undecided {
 
 export interface Facts {
   readonly books: Books;
+  readonly leases: Leases;
+  readonly rules: Rules;
   readonly clock: Clock;
   readonly market: Market;
   readonly machines: () => readonly Known[];
@@ -81,7 +86,7 @@ type Allowed = ReadonlySet<Tolerance>;
 
 export type Sums = ReturnType<typeof openSums>;
 
-export function openSums({ books, clock, market, machines, pending }: Facts) {
+export function openSums({ books, leases, rules, clock, market, machines, pending }: Facts) {
   const percentOf = ({ percent }: { readonly percent: number }, allowed: Allowed): number =>
     allowed.has("prices") ? Math.min(percent, market.lowest) : percent;
 
@@ -94,13 +99,14 @@ export function openSums({ books, clock, market, machines, pending }: Facts) {
 
   /** By our clock. */
   function endOf(one: Known, allowed: Allowed): number {
-    const told = books.told.get(one.uid) ?? one.promised;
-    return allowed.has("by_hand") ? told : Math.max(told, books.lengthened.get(one.uid) ?? 0);
+    const life = leases.of(one.uid);
+    if (life === undefined) return one.promised;
+    return leastOf(allowed.has("by_hand") ? { ...life, byHand: null } : life);
   }
 
   function untilOf(one: Known, { now, since }: Moment, allowed: Allowed): number {
     const decided = allowed.has("overstayed") ? since : now;
-    const isEnding = allowed.has("ending") && one.server !== null && mayDie(one.server, books, now);
+    const isEnding = allowed.has("ending") && one.server !== null && mayDie(one.server, { books, leases, rules }, now);
     const reserved = (isEnding ? decided : Math.max(decided, endOf(one, allowed))) + clock.skew;
     if (one.deletedAt === null) return reserved;
     return allowed.has("overstayed") ? Math.min(one.deletedAt, reserved) : one.deletedAt;

@@ -3,13 +3,14 @@ import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { readSweepConfig } from "../../../src/config.ts";
 import { createApp } from "../../../src/http/app.ts";
-import type { LogEvent } from "../../../src/log.ts";
 import { createProviders } from "../../../src/providers.ts";
 import type { SweepReport } from "../../../src/reaper/report.ts";
 import { hostOf, openInvocation as openReal, openSweep, runSweep } from "../../../src/invocation.ts";
 import type { Runtime } from "../../../src/runtime.ts";
 import { GITHUB, GITLAB } from "../../auth/issuer.ts";
 import { CONFIGURATION, issuerAt } from "./callers.ts";
+import type { Books } from "../judge/books.ts";
+import type { Secrets } from "../judge/secrets.ts";
 import { asD1, type Database } from "./database.ts";
 import { openInvocation, type Circumstances, type Invocation } from "./invocation.ts";
 import type { Clock, Provider } from "./provider.ts";
@@ -49,15 +50,17 @@ export interface Surroundings {
   readonly clock: Clock;
   readonly provider: Pick<Provider, "call">;
   readonly database: Database;
-  readonly log: (event: LogEvent) => void;
+  readonly books: Books;
+  readonly secrets: Secrets;
 }
 
 /** What one invocation reaches of the outside: everything through `invocation`. */
 function runtimeOf(
-  { installation, clock, provider, log }: Surroundings,
+  { installation, clock, provider, secrets, books }: Surroundings,
   isolate: Isolate,
   invocation: Invocation,
 ): Runtime {
+  const reads = new Set<number>();
   const timeOut = async (signal: AbortSignal | null | undefined): Promise<never> => {
     clock.now += TIME_OUT_MS;
     // Timers are fake: it is now that they have run out.
@@ -72,7 +75,10 @@ function runtimeOf(
       new DataView(bytes.buffer).setUint32(0, ++isolate.uids.count);
       return bytes;
     },
-    log,
+    log: (event) => {
+      books.logs.push(event);
+      secrets.logged(event);
+    },
     sleep: async (milliseconds) => {
       clock.now += milliseconds;
     },
@@ -82,7 +88,9 @@ function runtimeOf(
         "provider",
         async () => {
           const issuer = issuerOf(request);
-          return issuer === undefined ? provider.call(request, installation) : (await issuerAt(issuer)).fetch(request);
+          return issuer === undefined
+            ? provider.call(request, installation, reads)
+            : (await issuerAt(issuer)).fetch(request);
         },
         () => timeOut(init.signal),
       );
@@ -106,7 +114,7 @@ const refused = async (): Promise<never> => {
 /** `uids` is shared by all installations of a history, as chance is. */
 export function openInstallation(surroundings: Surroundings, uids: { count: number }): Installation {
   let isolate: Isolate = { openProvider: createProviders(), uids };
-  const { database } = surroundings;
+  const { database, secrets } = surroundings;
   let { bindings } = surroundings;
 
   async function live<T>(
@@ -116,8 +124,14 @@ export function openInstallation(surroundings: Surroundings, uids: { count: numb
     const invocation = openInvocation(circumstances);
     const DB = asD1(
       {
-        rows: (statement) => invocation.cross("d1", () => database.rows(statement), refused),
-        batch: (statements) => invocation.cross("d1", () => database.batch(statements), refused),
+        rows: (statement) => {
+          secrets.stated([statement]);
+          return invocation.cross("d1", () => database.rows(statement), refused);
+        },
+        batch: (statements) => {
+          secrets.stated(statements);
+          return invocation.cross("d1", () => database.batch(statements), refused);
+        },
       },
       env.DB,
     );

@@ -36,6 +36,9 @@ export interface Circumstances {
   readonly turn?: () => Promise<void>;
 }
 
+/** Nothing befalls it. */
+export const QUIETLY: Circumstances = { mishap: null, onStrike: () => {} };
+
 // No rejection: a catch or a finally would still run in a Worker that is no more.
 const never = (): Promise<never> => new Promise(() => {});
 

@@ -6,7 +6,7 @@ import { LABEL } from "../../../src/machine/labels.ts";
 import type { State } from "../../simulator/simulator.ts";
 import type { Callers } from "./callers.ts";
 import type { Installation } from "./installation.ts";
-import { PROVIDER_TOKENS, type ProviderToken } from "./projects.ts";
+import { PROVIDER_TOKENS, type ProviderToken } from "./settings.ts";
 import type { Clock } from "./provider.ts";
 import { labelsOf, movedName } from "./truth.ts";
 

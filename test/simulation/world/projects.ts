@@ -1,16 +1,8 @@
 /** Which project a token of the provider rules: ours, or another one, which is empty and may have nothing. */
-import { env } from "cloudflare:workers";
 import { createDrivenSimulator } from "../../driven-simulator.ts";
 import type { Books } from "../judge/books.ts";
 import type { Clock, Provider } from "./provider.ts";
-
-/** `second` rules our project too. */
-export const PROVIDER_TOKENS = {
-  first: env.HCLOUD_TOKEN,
-  second: "canary-of-a-second-provider-token-5d0c",
-  elsewhere: "canary-of-another-projects-token-5d0c",
-} as const;
-export type ProviderToken = keyof typeof PROVIDER_TOKENS;
+import { PROVIDER_TOKENS } from "./settings.ts";
 
 /** What it takes on the histories' clock. */
 const CALL_MS = 100;
@@ -19,9 +11,9 @@ const CALL_MS = 100;
 export function openProjects(ours: Pick<Provider, "call">, clock: Clock, books: Books): Pick<Provider, "call"> {
   const empty = createDrivenSimulator({ now: () => clock.now + clock.skew });
   return {
-    async call(request, installation) {
+    async call(request, installation, reads) {
       if (request.headers.get("Authorization") !== `Bearer ${PROVIDER_TOKENS.elsewhere}`)
-        return ours.call(request, installation);
+        return ours.call(request, installation, reads);
       clock.now += CALL_MS;
       const { pathname } = new URL(request.url);
       books.trace.push(`elsewhere: ${request.method} ${pathname}`);

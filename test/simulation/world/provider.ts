@@ -1,4 +1,5 @@
 /** The simulated provider as one history meets it: on the history's clock, with faults that are counted as they strike. */
+import * as z from "zod";
 import { createDrivenSimulator } from "../../driven-simulator.ts";
 import { ConnectionDropped, type Fault } from "../../simulator/simulator.ts";
 import { strike, type Books } from "../judge/books.ts";
@@ -6,8 +7,8 @@ import type { ProviderFault } from "../history.ts";
 import { CALLS } from "./calls.ts";
 import { isLie, openLies } from "./lies.ts";
 import { isOddity, openOddities } from "./oddities.ts";
+import type { WatchCall } from "../judge/watch.ts";
 import { meet } from "../tally.ts";
-import { watchCall } from "../judge/watch.ts";
 
 /** Unix milliseconds, and how far the provider's clock is ahead of it, and the tick that is played, if it is one ahead of its time. */
 export interface Clock {
@@ -32,6 +33,8 @@ const EFFECTS: Partial<Record<ProviderFault["effect"], Fault>> = {
   delete_error: { action_error: true },
 };
 
+const EFFECTS_BY_NAME = new Map<string, Fault>(Object.entries(EFFECTS));
+
 /** Whoever meets one of these need not try the next machine. */
 const CONCERNS_ALL = new Set(["rate_limited", "unauthorized"]);
 
@@ -43,16 +46,21 @@ const BREATH_MS = 5000;
 /** More than all faults of a history last. */
 const MOST_TRIES = 200;
 
+const entry = z.object({ id: z.number() });
+
 export type Provider = ReturnType<typeof openProvider>;
 
-export function openProvider(clock: Clock, books: Books) {
+export function openProvider(clock: Clock, books: Books, watchCall: WatchCall) {
   const simulator = createDrivenSimulator({ now: () => clock.now + clock.skew });
   const lies = openLies(simulator, clock, books);
   const oddities = openOddities({ ...simulator, fetch: (request) => lies.fetch(request) }, clock, books);
+  /** Until when lists do not show a server, by its id. */
+  const unlisted = new Map<number, number>();
   const installed: { on: ProviderFault["on"]; name: string; fault: Fault; hits: number }[] = [];
 
   /** Counts what has struck by now; `id` is the one machine that the call was about. */
-  function countHits(id: number | null): void {
+  function countHits(id: number | null): string[] {
+    const struck: string[] = [];
     const { faults } = simulator.state();
     for (const [index, known] of installed.entries()) {
       const { after = 0, times = 1 } = known.fault;
@@ -63,15 +71,20 @@ export function openProvider(clock: Clock, books: Books) {
       strike(books, known.name, clock.now + clock.ahead + lasts, hits - known.hits);
       meet(books.met, `struck ${known.on}`, hits - known.hits);
       known.hits = hits;
+      struck.push(known.name);
+      if (id !== null) books.hits.set(id, (books.hits.get(id) ?? 0) + 1);
       if (id !== null && !CONCERNS_ALL.has(known.name)) books.hit.add(id);
       else books.wide.add(known.name);
     }
+    return struck;
   }
 
   return {
     simulator,
     oddities,
     lies,
+    /** Whether lists do not show a server that is there. */
+    isUnseen: (id: number): boolean => oddities.isHiding(id) || (unlisted.get(id) ?? 0) > clock.now,
     fault(order: ProviderFault): void {
       const { on, effect, skip, times } = order;
       if (isLie(effect)) return lies.order(order, effect);
@@ -83,6 +96,7 @@ export function openProvider(clock: Clock, books: Books) {
     async heal(): Promise<void> {
       simulator.clearFaults();
       installed.length = 0;
+      unlisted.clear();
       lies.heal();
       await oddities.heal();
     },
@@ -103,22 +117,40 @@ export function openProvider(clock: Clock, books: Books) {
       }
       throw new Error(`a person could not ${method} ${path}: ${last}`);
     },
-    /** A call that an installation sends. */
-    async call(request: Request, installation: string): Promise<Response> {
+    /** A call that an installation sends. To `reads` are added the servers that it is shown. */
+    async call(request: Request, installation: string, reads: Set<number>): Promise<Response> {
       clock.now += CALL_MS;
-      const seen = watchCall(simulator, books, clock, request, installation);
+      const seen = await watchCall(simulator, request, installation, reads);
       const [, id] = /\/servers\/(\d+)/.exec(request.url) ?? [];
       const about = id === undefined ? null : Number(id);
+      const before = new Set(simulator.state().servers.map((one) => one.id));
       try {
         const response = await oddities.ask(request, about);
         books.trace.push(`${request.method} ${new URL(request.url).pathname} ${response.status}`);
+        if (request.method === "GET" && response.ok) for (const one of await shownIn(response)) reads.add(one);
         return response;
       } finally {
         seen();
-        if (installed.length > 0) countHits(about);
+        const struck = installed.length > 0 ? countHits(about) : [];
+        for (const one of simulator.state().servers) {
+          if (before.has(one.id)) continue;
+          if (struck.includes("action_error")) books.unfinished.add(one.id);
+          for (const name of struck) {
+            const seconds = EFFECTS_BY_NAME.get(name)?.hide_from_list_seconds ?? 0;
+            if (seconds > 0) unlisted.set(one.id, clock.now + seconds * 1000);
+          }
+        }
       }
     },
   };
+}
+
+const shown = z.object({ server: entry.nullish(), servers: z.array(entry).nullish() });
+
+/** Ids of the servers that an answer shows. */
+async function shownIn(response: Response): Promise<number[]> {
+  const { server, servers } = shown.parse(await response.clone().json());
+  return [...(server ? [server] : []), ...(servers ?? [])].map(({ id }) => id);
 }
 
 function notCut(error: unknown): undefined {

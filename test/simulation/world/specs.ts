@@ -1,5 +1,6 @@
 /** What callers ask for. */
 import { KEY_A } from "../../simulator/sample-keys.ts";
+import { LIVES } from "../history.ts";
 import type { Order } from "../money/charges-by-hand.ts";
 import { CANARY } from "./settings.ts";
 
@@ -14,6 +15,10 @@ export const SPECS = [
     networks: [{ ip_range: "10.0.0.0/16" }],
   },
 ] as const;
+
+/** For how long it is kept where its job failed; null = not. */
+export const keepOf = (spec: (typeof SPECS)[number]): number | null =>
+  "keep_on_failure" in spec ? LIVES[spec.keep_on_failure] : null;
 
 /** What may be ordered for one of them: each of its types in each of its regions. */
 export const ordersFor = ({ server_type, region }: (typeof SPECS)[number]): Order[] =>
