@@ -5,6 +5,8 @@ import type { Met } from "../tally.ts";
 export interface Books {
   /** What has machines looked after later, or health red, though nothing is wrong. */
   readonly excuses: Set<string>;
+  /** What has health red for as long as it likes, though nothing is wrong and nothing late. */
+  readonly doubts: Set<string>;
   /** Servers, some action of whose creation has failed. */
   readonly unfinished: Set<number>;
   /** When mayfly was last at work while the provider did not show a server, by its id. */
@@ -44,6 +46,7 @@ export interface Books {
 
 export const openBooks = (): Books => ({
   excuses: new Set(),
+  doubts: new Set(),
   unfinished: new Set(),
   unseenAt: new Map(),
   strikes: new Map(),

@@ -103,6 +103,7 @@ export function openProvider(clock: Clock, books: Books, watchCall: WatchCall) {
     /** A person's call, who tries until it is done. */
     async byHand(method: string, path: string, body: unknown): Promise<void> {
       const url = `https://api.hetzner.cloud/v1${path}`;
+      let last = "nothing";
       for (let tries = 0; tries < MOST_TRIES; tries++) {
         const headers = { Authorization: "Bearer a-person" };
         const request = new Request(url, { method, headers, body: JSON.stringify(body) });
@@ -111,9 +112,10 @@ export function openProvider(clock: Clock, books: Books, watchCall: WatchCall) {
         const [, id] = /\/servers\/(\d+)/.exec(path) ?? [];
         if (id !== undefined) lies.handled(Number(id));
         if (answer?.ok) return;
+        last = (await answer?.text()) ?? last;
         clock.now += BREATH_MS;
       }
-      throw new Error(`a person could not ${method} ${path}`);
+      throw new Error(`a person could not ${method} ${path}: ${last}`);
     },
     /** A call that an installation sends. To `reads` are added the servers that it is shown. */
     async call(request: Request, installation: string, reads: Set<number>): Promise<Response> {
