@@ -55,7 +55,7 @@ interface World {
   readonly books: Books;
   readonly clock: { readonly now: number };
   readonly leases: Leases;
-  readonly provider: Pick<Provider, "simulator" | "oddities">;
+  readonly provider: Pick<Provider, "simulator" | "isOdd">;
   readonly installation: string;
 }
 
@@ -73,7 +73,7 @@ export function openJudge({ books, clock, leases, provider, installation }: Worl
       life !== undefined &&
       life.isTold &&
       life.doubtedAt === null &&
-      !provider.oddities.odd(server.id) &&
+      !provider.isOdd(server.id) &&
       !books.unseenAt.has(server.id)
     );
   };

@@ -9,7 +9,7 @@ export function noteUnseen({
   books,
 }: Pick<Scene, "provider" | "installation" | "judge" | "books">): void {
   for (const server of provider.simulator.state().servers) {
-    const hasLanded = provider.oddities.odd(server.id) && !books.unseenAt.has(server.id);
+    const hasLanded = provider.isOdd(server.id) && !books.unseenAt.has(server.id);
     if (isOf(server, installation) && (provider.isUnseen(server.id) || hasLanded)) judge.unseen(server);
   }
 }

@@ -39,6 +39,8 @@ export function openLies(simulator: Simulator, clock: Clock, books: Books) {
   let orders: Order[] = [];
   let nowhere = FIRST_NOWHERE;
   const garbled = new Map<number, { readonly until: number; readonly how: Garbling }>();
+  /** Servers of which it was said that there is none. */
+  const denied = new Set<number>();
   const past = openPast(simulator, clock);
 
   /** Counts a call against all orders of its kind; the first that strikes it has it. */
@@ -109,6 +111,7 @@ export function openLies(simulator: Simulator, clock: Clock, books: Books) {
     const was = past.of(about);
     if (was === undefined) return answer;
     told(lie, about);
+    if (was === null) denied.add(about);
     return was === null ? notFound() : Response.json({ server: was }, { headers: answer.headers });
   }
 
@@ -126,6 +129,7 @@ export function openLies(simulator: Simulator, clock: Clock, books: Books) {
       orders.push({ on, effect, skip, times, seen: 0 });
       if (effect === "stale") past.begin();
     },
+    denied: (id: number): boolean => denied.has(id),
     /** For so long the labels of that machine cannot be read. */
     garble(id: number, minutes: number, how: Garbling): void {
       garbled.set(id, { until: clock.now + minutes * MINUTE, how });

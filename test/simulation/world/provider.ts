@@ -83,6 +83,8 @@ export function openProvider(clock: Clock, books: Books, watchCall: WatchCall) {
     simulator,
     oddities,
     lies,
+    /** Whether a server was there, or not there, at another time than it seemed to be. */
+    isOdd: (id: number): boolean => oddities.odd(id) || lies.denied(id),
     /** Whether lists do not show a server that is there. */
     isUnseen: (id: number): boolean => oddities.isHiding(id) || (unlisted.get(id) ?? 0) > clock.now,
     fault(order: ProviderFault): void {
