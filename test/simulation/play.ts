@@ -122,6 +122,7 @@ export async function play(
     onStrike: ({ what }) => {
       if (what === "d1_refuses" || what === "d1_down") books.isD1Refusing = true;
       books.wide.add(what);
+      books.near.add(what);
       strike(books, what, clock.now + clock.ahead);
     },
   });
@@ -146,6 +147,7 @@ export async function play(
     clock.ahead = Math.max(0, off);
     await health.check(clock.now);
     books.wide.clear();
+    books.near.clear();
     books.hit.clear();
     const report = await sweepOnce(scene, { ...circumstances(mishap), turn: turnsIn(order) }, off);
     const isOver = report !== null && report !== undefined && books.struckAt <= clock.now + clock.ahead;
@@ -295,8 +297,9 @@ const MOST_AHEAD = 5 * MINUTE;
 /** Each of its parts has a transaction of its own. */
 const isLong = (step: Step): boolean => step.do === "minutes" || step.do === "many" || step.do === "span";
 
-function qualityOf({ wide, hit }: Books, mishap: Mishap | null): Quality {
+function qualityOf({ wide, near, hit }: Books, mishap: Mishap | null): Quality {
   if (wide.size === 0) return "good";
+  if (near.size === 0) return "apart";
   const isD1Down = mishap?.what === "d1_down" && mishap.at === 0 && wide.size === 1;
   return isD1Down && hit.size === 0 ? "blind" : "bad";
 }
