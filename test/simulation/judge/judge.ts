@@ -173,7 +173,8 @@ export function openJudge({ books, clock, leases, provider, installation }: Worl
     return {
       over: () => {},
       after({ status }: Answer): void {
-        if (status < 300) for (const life of those) life.word = { at: clock.now, isSure: true };
+        // Of a machine without a row nobody knows.
+        if (status < 300) for (const life of those) life.word = { at: clock.now, isSure: life.doubtedAt === null };
       },
     };
   }
