@@ -12,7 +12,8 @@ function tell(test: TestCase): void {
   const { histories } = test.meta();
   const { state, errors } = test.result();
   if (histories !== undefined) send({ result: histories });
-  else if (state === "failed") send({ error: (errors ?? []).map(({ message, stack }) => stack ?? message).join("\n") });
+  else if (state === "failed")
+    send({ error: [test.name, ...(errors ?? []).map(({ message, stack }) => stack ?? message)].join("\n") });
 }
 
 async function playAll(orders: readonly Order[]): Promise<void> {

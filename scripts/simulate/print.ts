@@ -3,7 +3,7 @@ import { type Tally, neverMet } from "../../test/simulation/tally.ts";
 import type { Result } from "../../test/simulation/order.ts";
 
 /** In this order; faults have no word of their own. */
-const GROUPS = ["step", "fault", "struck", "reason", "code", "report", "served", "judged"] as const;
+const GROUPS = ["step", "fault", "struck", "reason", "code", "report", "served", "judged", "late", "health"] as const;
 
 const groupOf = (what: string): string => GROUPS.find((group) => what.startsWith(`${group} `)) ?? "fault";
 

@@ -20,6 +20,7 @@ import type { Money } from "./money/money.ts";
 import type { Ask, Judge } from "./judge/judge.ts";
 import { keyOf, type Whose } from "./judge/leases.ts";
 import type { Secrets } from "./judge/secrets.ts";
+import { HOUR, MINUTE } from "./world/settings.ts";
 import { keepOf, SPECS } from "./world/specs.ts";
 import { isOf, keyOf as keyOfServer } from "./world/truth.ts";
 
@@ -119,6 +120,11 @@ function askOf(act: Plain): Ask {
   }
 }
 
+/** As far as a sweep's time is from ours, and the whole seconds that are told. */
+const EVENT_OFF = 5 * MINUTE;
+/** So long what an event asked for is tried. */
+const EVENT_TRIED = HOUR;
+
 /** Of what has ended its machine anything may die from then on, whether that was heard or not. */
 async function performEvent(scene: Scene, act: EventAct, circumstances: Circumstances): Promise<void> {
   const { books, judge } = scene;
@@ -127,8 +133,18 @@ async function performEvent(scene: Scene, act: EventAct, circumstances: Circumst
   const whose = { owner: ownerOf(fact.repository), name: PULL_REQUEST };
   const isEnd = fact.action === "closed";
   const word = isEnd ? judge.leases.word(whose) : null;
-  // It may be carried out whenever.
-  if (!isEnd) judge.leases.create(whose, { ttl: EVENT_TTL, keep: null, longest: null, isEvent: true });
+  // It may be carried out whenever, and what is there already is moved.
+  if (!isEnd) {
+    judge.leases.create(whose, { ttl: EVENT_TTL, keep: null, longest: null, isEvent: true });
+    const [from, last] = [scene.clock.now, scene.clock.now + EVENT_TRIED + EVENT_OFF];
+    judge.leases.move(whose, {
+      span: () => ({
+        from: from + EVENT_TTL - EVENT_OFF,
+        to: Math.min(scene.clock.now, last) + EVENT_TTL + EVENT_OFF,
+      }),
+      isOpen: () => scene.clock.now < last,
+    });
+  }
   const over = judge.beside();
   const answer = await sendEvent(scene, fact, circumstances);
   over();

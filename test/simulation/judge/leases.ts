@@ -48,6 +48,9 @@ export interface Whose {
 }
 export const keyOf = ({ owner, name }: Whose): string => `${owner}/${name}`;
 
+/** In place of a name that mayfly makes. No name has such a sign. */
+export const MADE = "*";
+
 export type Labels = Readonly<Record<string, string>>;
 const endIn = (labels: Labels): number => labelTime({ ...labels }, LABEL.expires) ?? 0;
 
@@ -71,10 +74,16 @@ export function openLeases(
   const endOf = (create: Create) => after(create, create.ttl, now, create.isEvent ? OFF_MS : 0);
   const maxOf = (create: Create) => after(create, create.most, now, create.isEvent ? OFF_MS : 0);
 
+  /** The creates that may have asked for it: also those that left its name to mayfly. */
+  const createsOf = ({ owner, name }: Whose): readonly Create[] => [
+    ...(creates.get(keyOf({ owner, name })) ?? []),
+    ...(name.startsWith("m-") ? (creates.get(keyOf({ owner, name: MADE })) ?? []) : []),
+  ];
+
   /** A machine that was not known: which creates may have begun it, by the end and the latest end that are told of it. Else what is wrong. */
   function begin(uid: string, whose: Whose, told: Told, grain: number): string | null {
     const key = keyOf(whose);
-    const asked = creates.get(key) ?? [];
+    const asked = createsOf(whose);
     const begun = asked.filter((one) => holds(endOf(one).span(), told.end, grain));
     const isMoved = (moves.get(key) ?? []).some(({ span }) => holds(span(), told.end, grain));
     const origin = isMoved ? asked : begun;
@@ -86,7 +95,8 @@ export function openLeases(
       uid,
       ...whose,
       origin,
-      ends: [within(told.end, grain)],
+      // What asked for another end before, and is under way, may come still.
+      ends: [within(told.end, grain), ...(moves.get(key) ?? []).filter(({ isOpen }) => isOpen())],
       past: [],
       maxes: [within(told.max, grain)],
       word: said.length === 0 ? null : { at: clock.now, isSure: false },
@@ -142,7 +152,7 @@ export function openLeases(
       for (const life of byKey(key)) life.ends = life.ends.filter((end) => end !== gone);
     },
     /** For how long each create under that name would have it kept. */
-    keeps: (whose: Whose): readonly number[] => (creates.get(keyOf(whose)) ?? []).flatMap(({ keep }) => keep ?? []),
+    keeps: (whose: Whose): readonly number[] => createsOf(whose).flatMap(({ keep }) => keep ?? []),
 
     /** Somebody asks for the end of whatever has that name. */
     word(whose: Whose): Call {
