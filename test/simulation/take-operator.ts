@@ -50,10 +50,11 @@ export async function takeOperator(
       for (let number = 0; number < step.count; number++)
         await perform(
           scene,
-          { do: "create", owner: "tok.ann", name: `w${number}`, ttl: "3h", spec: 0 },
+          { do: "create", owner: "tok.ann", name: `w${number}`, ttl: "3h", spec: step.what === "laid_bare" ? 2 : 0 },
           circumstances(null),
         );
       if (step.what === "still_born") return byHands("power_off", 0, step.count);
+      if (step.what === "laid_bare") return byHands("take_off_firewalls", 0, step.count);
       // So that they were seen to run.
       for (let minute = 0; minute < 2; minute++) {
         scene.clock.now += MINUTE;

@@ -14,8 +14,8 @@ export type OperatorStep =
   | { readonly do: "epoch" }
   | { readonly do: "creates"; readonly to: "on" | "off" }
   | { readonly do: "by_hand"; readonly what: HandMade; readonly which: number; readonly count: number }
-  /** So many creates whose machines somebody switches off before they run, or deletes when they do. */
-  | { readonly do: "wave"; readonly what: "still_born" | "wiped_out"; readonly count: number };
+  /** So many creates whose machines somebody switches off before they run, deletes when they do, or takes from behind their firewalls. */
+  | { readonly do: "wave"; readonly what: "still_born" | "wiped_out" | "laid_bare"; readonly count: number };
 
 const oneOf = <T>(list: readonly T[]) => fc.constantFrom(...list);
 const is = <const T extends string>(word: T) => ({ do: fc.constant(word) });
@@ -65,7 +65,7 @@ export const setting: fc.Arbitrary<OperatorStep> = fc.oneof(
   {
     arbitrary: fc.record({
       ...is("installation"),
-      what: oneOf(["move", "move", "move_unnamed", "forget", "name", "name"] as const),
+      what: oneOf(["move", "move", "move_unnamed", "move_unnamed", "forget", "name", "name"] as const),
     }),
     weight: 3,
   },
@@ -81,6 +81,6 @@ export const byHand: fc.Arbitrary<OperatorStep> = fc.record({
 });
 export const wave: fc.Arbitrary<OperatorStep> = fc.record({
   ...is("wave"),
-  what: oneOf(["still_born", "wiped_out"] as const),
+  what: oneOf(["still_born", "wiped_out", "laid_bare"] as const),
   count: fc.integer({ min: 6, max: 8 }),
 });
