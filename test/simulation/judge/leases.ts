@@ -219,6 +219,10 @@ export function openLeases(
       if (isAlone) endsAt(known, end);
     },
 
+    /** Whether another machine may have its name: then it gives way, and is called by its uid. */
+    mayBeTaken: (life: Life): boolean =>
+      byKey(keyOf(life)).length > 1 || (creates.get(keyOf(life)) ?? []).some((one) => !life.origin.includes(one)),
+
     /** Its row may not be there any more, or be another; `label` is the end that is then gone by. */
     doubt(life: Life, label: number): void {
       const since: Call = { from: clock.now, to: null };
