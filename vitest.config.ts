@@ -19,8 +19,6 @@ if (!/^(-?\d+)?$/.test(seed) || (path !== "" && seed === ""))
 const property: PropertyOrder = { ...(seed !== "" && { seed: Number(seed) }), ...(path !== "" && { path }) };
 const provide = { property };
 
-/** As many files at once, of either project: what they wait for is the processor. */
-const WORKERS = 2;
 /** Several times what any test takes that names no limit of its own: a slow machine is no failure. */
 const LIMIT_MS = 120_000;
 
@@ -49,9 +47,9 @@ export default defineConfig({
           exclude: ["test/e2e/**"],
           setupFiles: ["./test/setup.ts"],
           testTimeout: LIMIT_MS,
-          // One workerd for many files, and one beside it: setup.ts empties the database before each test instead.
+          // One workerd for all files: setup.ts empties the database before each test instead.
           isolate: false,
-          maxWorkers: WORKERS,
+          fileParallelism: false,
         },
       },
       {
@@ -60,7 +58,7 @@ export default defineConfig({
           provide,
           setupFiles: ["./test/e2e/setup.ts"],
           include: ["test/e2e/**/*.test.ts"],
-          maxWorkers: WORKERS,
+          fileParallelism: false,
           testTimeout: LIMIT_MS,
           hookTimeout: LIMIT_MS,
         },

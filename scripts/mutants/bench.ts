@@ -28,6 +28,8 @@ export type Bench = Awaited<ReturnType<typeof openBench>>;
 export async function openBench(root: string) {
   const copy = mkdtempSync(join(tmpdir(), "mayfly-mutants-"));
   for (const name of COPIED) cpSync(join(root, name), join(copy, name), { recursive: true });
+  // However the process ends: on a signal Vitest ends it too, and waits for nobody.
+  process.once("exit", () => rmSync(copy, { recursive: true, force: true }));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   // The paths in vitest.config.ts are relative to where it runs. What else would be said, or asked of the net, is of no use here.
   process.chdir(copy);
@@ -78,11 +80,8 @@ export async function openBench(root: string) {
       return judge(testModules, unhandledErrors);
     },
 
-    async close(): Promise<void> {
-      await vitest.close();
-      process.chdir(root);
-      rmSync(copy, { recursive: true });
-    },
+    /** The copy goes with the process. */
+    close: (): Promise<void> => vitest.close(),
   };
 }
 

@@ -10,6 +10,7 @@ import { LENDING } from "./lending.ts";
 import { LIMITS } from "./limits.ts";
 import { MONEY } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
+import { PROMISING } from "./promising.ts";
 import { READING } from "./reading.ts";
 import { SIBLINGS } from "./siblings.ts";
 import { SPENDING } from "./spending.ts";
@@ -26,6 +27,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...LENDING,
   ...LIMITS,
   ...MONEY,
+  ...PROMISING,
   ...READING,
   ...SIBLINGS,
   ...SPENDING,

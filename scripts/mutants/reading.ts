@@ -29,8 +29,8 @@ export const READING: readonly Mutant[] = [
     kind: "default",
     promise: "I4",
     file: "src/driver/hetzner/server.ts",
-    find: 'typeof pair[1] === "string"))\n    : null;',
-    replace: 'typeof pair[1] === "string"))\n    : {};',
+    find: "  if (!isFields(labels)) return null;\n  const entries",
+    replace: "  if (!isFields(labels)) return {};\n  const entries",
     caughtBy: ["test/driver/hetzner/server.test.ts"],
   },
   {

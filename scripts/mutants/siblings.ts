@@ -132,13 +132,14 @@ export const SIBLINGS: readonly Mutant[] = [
     caughtBy: [DOCUMENT],
   },
   {
-    name: "by another method too",
-    kind: "filter",
-    broken: "each route is served by a method that no document names",
+    name: "under a second path",
+    kind: "write",
+    broken:
+      "each route is served at a path that no document names, too, and no brake or check of its own knows that one",
     promise: "I10",
     file: "src/http/edge/route.ts",
     find: "    this.on(method, path, handler);\n",
-    replace: '    this.on([method, "report"], path, handler);\n',
+    replace: "    this.on(method, [path, `${path}/`], handler);\n",
     caughtBy: [DOCUMENT],
   },
   {

@@ -31,12 +31,15 @@ async function verdictOf(job: Job): Promise<Verdict> {
 
 let isClosing = false;
 
-/** The copy must not stay behind, and not all of those who end a command wait for it. */
+/** With the command, whatever has ended that; the copy must not stay behind. */
 async function end(): Promise<void> {
   if (isClosing) return;
   isClosing = true;
-  await bench.close();
-  process.exit(0);
+  try {
+    await bench.close();
+  } finally {
+    process.exit(0);
+  }
 }
 
 process.on("message", (message) => {

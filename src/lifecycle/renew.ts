@@ -3,7 +3,7 @@ import type { Principal } from "../auth/principal.ts";
 import { DriverError } from "../driver/driver.ts";
 import { chargedSince } from "../machine/ledger.ts";
 import { checkLife, endOf } from "../machine/lease.ts";
-import { isSame } from "../machine/ownership.ts";
+import { isOurs, isSame } from "../machine/ownership.ts";
 import { LABEL, labelSeconds } from "../machine/labels.ts";
 import { formatDuration } from "../machine/duration.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
@@ -156,10 +156,11 @@ export async function learnEnds<Seen extends { readonly row: MachineRow; readonl
 
 /**
  * Writes a row's end to its machine's label, after a fresh read that must be the machine that was recorded (I2). `later`: that
- * could not be done now, and settle repeats it until it has; `stranger`: another machine stands there, and was left alone.
+ * could not be done now, and settle repeats it until it has; `stranger`: another machine stands there, and was left alone. So is one of an
+ * installation that is not named as ours any more, until it is.
  */
 export async function tellLabel(
-  { store, driver, capabilities, now }: Pick<Context, "store" | "driver" | "capabilities" | "now">,
+  { store, driver, capabilities, rules, now }: Pick<Context, "store" | "driver" | "capabilities" | "rules" | "now">,
   row: MachineRow,
 ): Promise<"told" | "later" | "stranger"> {
   const { uid, providerId, expiresAt } = row;
@@ -168,6 +169,7 @@ export async function tellLabel(
     const machine = await driver.get(providerId);
     if (!machine.hasLabels) return "later";
     if (!isSame(row, machine)) return "stranger";
+    if (!isOurs(machine, rules.installations)) return "later";
     if ((await learnEnds(store, [{ row, machine }])).length > 0) return "told";
     await capabilities.relabel(machine, { [LABEL.expires]: labelSeconds(expiresAt) });
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Policy } from "../auth/policy.ts";
 import type { ProviderAction } from "../driver/capabilities.ts";
 import { getIfThere, isNotFound, type DriverError } from "../driver/driver.ts";
 import { isGuardedBy } from "../machine/attachment.ts";
-import { isSame } from "../machine/ownership.ts";
+import { isOurs, isSame } from "../machine/ownership.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { isSameResource, type ResourceRow } from "../machine/resource.ts";
 import {
@@ -177,7 +177,8 @@ async function acting(
     const live: Machine[] = [];
     for (const machine of machines) {
       const one = machine.providerId === null ? null : await getIfThere(driver, machine.providerId);
-      if (one === null || !isSame(machine, one)) return refused(IDENTITY_MISMATCH);
+      const isItsOwn = one !== null && isSame(machine, one) && isOurs(one, rules.installations);
+      if (!isItsOwn) return refused(IDENTITY_MISMATCH);
       live.push(one);
     }
     const begun = await act({ id, machineIds, seen: live });

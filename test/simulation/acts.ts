@@ -1,5 +1,12 @@
 /** What callers and cron do to one mayfly, and what is written down of the answers. */
+import { performCaller } from "./acts/caller.ts";
+import { isCallerAct, type CallerAct } from "./acts/caller-acts.ts";
+import { performOperator } from "./acts/operator.ts";
+import { isOperatorAct, type OperatorAct } from "./acts/operator-acts.ts";
+import type { BesideJudge } from "./judge/beside.ts";
 import type { Books } from "./judge/books.ts";
+import type { Isolation } from "./judge/isolation.ts";
+import { noteUnseen } from "./judge/unseen.ts";
 import { LONGEST, OWNERS, type Callers } from "./world/callers.ts";
 import type { Database } from "./world/database.ts";
 import { checkEnded, EVENT_TTL, factOf, ownerOf, PULL_REQUEST, sendEvent, type EventAct } from "./events.ts";
@@ -13,6 +20,7 @@ import type { Money } from "./money/money.ts";
 import type { Ask, Judge } from "./judge/judge.ts";
 import { keyOf, type Whose } from "./judge/leases.ts";
 import type { Secrets } from "./judge/secrets.ts";
+import { HOUR, MINUTE } from "./world/settings.ts";
 import { keepOf, SPECS } from "./world/specs.ts";
 import { isOf, keyOf as keyOfServer } from "./world/truth.ts";
 
@@ -29,10 +37,16 @@ export interface Scene {
   readonly money: Money | null;
   readonly judge: Judge;
   readonly secrets: Secrets;
+  /** The judge of what machines use. */
+  readonly beside: BesideJudge;
+  readonly isolation: Isolation;
 }
 
+/** What is neither an operator's nor of the callers of all kinds. */
+type Plain = Exclude<Act, OperatorAct | CallerAct>;
+
 /** Whoever renews has something to renew, if anybody has. */
-function aimed(act: Act, { kind, provider, installation }: Scene): Act {
+function aimed(act: Plain, { kind, provider, installation }: Scene): Plain {
   if (act.do !== "renew") return act;
   const { servers } = provider.simulator.state();
   const keys = new Set(servers.filter((one) => isOf(one, installation)).map(keyOfServer));
@@ -43,6 +57,8 @@ function aimed(act: Act, { kind, provider, installation }: Scene): Act {
 
 /** Lets somebody do something, whatever becomes of it. */
 export async function perform(scene: Scene, given: Act, circumstances: Circumstances): Promise<void> {
+  if (isOperatorAct(given)) return performOperator(scene, given, circumstances);
+  if (isCallerAct(given)) return performCaller(scene, given, circumstances);
   const act = aimed(given, scene);
   const { books, clock, mayfly, callers } = scene;
   const owner = "owner" in act ? act.owner : "tok.ann";
@@ -84,7 +100,7 @@ export async function perform(scene: Scene, given: Act, circumstances: Circumsta
 }
 
 /** What the judge is told of an act. */
-function askOf(act: Act): Ask {
+function askOf(act: Plain): Ask {
   switch (act.do) {
     case "create":
       return {
@@ -104,6 +120,11 @@ function askOf(act: Act): Ask {
   }
 }
 
+/** As far as a sweep's time is from ours, and the whole seconds that are told. */
+const EVENT_OFF = 5 * MINUTE;
+/** So long what an event asked for is tried. */
+const EVENT_TRIED = HOUR;
+
 /** Of what has ended its machine anything may die from then on, whether that was heard or not. */
 async function performEvent(scene: Scene, act: EventAct, circumstances: Circumstances): Promise<void> {
   const { books, judge } = scene;
@@ -112,8 +133,18 @@ async function performEvent(scene: Scene, act: EventAct, circumstances: Circumst
   const whose = { owner: ownerOf(fact.repository), name: PULL_REQUEST };
   const isEnd = fact.action === "closed";
   const word = isEnd ? judge.leases.word(whose) : null;
-  // It may be carried out whenever.
-  if (!isEnd) judge.leases.create(whose, { ttl: EVENT_TTL, keep: null, longest: null, isEvent: true });
+  // It may be carried out whenever, and what is there already is moved.
+  if (!isEnd) {
+    judge.leases.create(whose, { ttl: EVENT_TTL, keep: null, longest: null, isEvent: true });
+    const [from, last] = [scene.clock.now, scene.clock.now + EVENT_TRIED + EVENT_OFF];
+    judge.leases.move(whose, {
+      span: () => ({
+        from: from + EVENT_TTL - EVENT_OFF,
+        to: Math.min(scene.clock.now, last) + EVENT_TTL + EVENT_OFF,
+      }),
+      isOpen: () => scene.clock.now < last,
+    });
+  }
   const over = judge.beside();
   const answer = await sendEvent(scene, fact, circumstances);
   over();
@@ -123,14 +154,6 @@ async function performEvent(scene: Scene, act: EventAct, circumstances: Circumst
   }
   books.trace.push(`${fact.action}: ${answer?.status ?? "died"}`);
   if (answer !== undefined) check(answer, "an event", scene);
-}
-
-/** mayfly was at work while the provider did not show some of ours, or when one has landed that nobody waited for any more. */
-function noteUnseen({ provider, installation, judge, books }: Scene): void {
-  for (const server of provider.simulator.state().servers) {
-    const hasLanded = provider.oddities.odd(server.id) && !books.unseenAt.has(server.id);
-    if (isOf(server, installation) && (provider.isUnseen(server.id) || hasLanded)) judge.unseen(server);
-  }
 }
 
 /** One tick, at its time or `off` it: its report, null where another sweep ran, undefined where the Worker died. */

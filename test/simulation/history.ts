@@ -2,7 +2,11 @@
 import fc from "fast-check";
 import * as z from "zod";
 import { OWNERS, type Owner } from "./world/callers.ts";
+import type { CallerAct } from "./acts/caller-acts.ts";
+import type { OperatorAct } from "./acts/operator-acts.ts";
 import type { EventAct } from "./events.ts";
+import type { CallerStep } from "./kinds/caller-steps.ts";
+import type { OperatorStep } from "./kinds/operator-steps.ts";
 import type { Many } from "./kinds/many.ts";
 import type { Span } from "./kinds/span.ts";
 import { MISHAPS, type Mishap } from "./world/invocation.ts";
@@ -35,7 +39,9 @@ export type Act =
   | ({ readonly do: "destroy"; readonly failed: boolean } & Whose)
   | { readonly do: "list" }
   | { readonly do: "tick" }
-  | EventAct;
+  | EventAct
+  | OperatorAct
+  | CallerAct;
 
 /** What the provider does to some of the next calls of one kind. */
 export interface ProviderFault {
@@ -78,6 +84,8 @@ export const EFFECTS = [
 export const ODDITIES = ["scarce", "vanished", "garbled", "odd_tick", "prices", "catalogue"] as const;
 
 export type Step =
+  | OperatorStep
+  | CallerStep
   | (Exclude<Act, { do: "tick" }> & { readonly mishap: Mishap | null })
   /** A tick, whose calls that are under way at once go on as `order` says. */
   | { readonly do: "tick"; readonly order: number; readonly mishap: Mishap | null }

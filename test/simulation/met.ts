@@ -28,6 +28,7 @@ export const counted = (mayfly: Installation, met: Met): Installation => ({
     }
     return report;
   },
+  configure: (changed) => mayfly.configure(changed),
 });
 
 const ending = z.object({ reason: z.string().nullable(), times: z.number() });

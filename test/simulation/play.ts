@@ -10,7 +10,11 @@ import { sql } from "../../src/store/db.ts";
 import type { Act, History, Step } from "./history.ts";
 import { openInstallation } from "./world/installation.ts";
 import { QUIETLY, type Circumstances, type Mishap } from "./world/invocation.ts";
+import { performCaller } from "./acts/caller.ts";
+import { isCallerAct } from "./acts/caller-acts.ts";
+import { judgeBeside } from "./judge/beside.ts";
 import { createHealth } from "./judge/health.ts";
+import { judgeIsolation } from "./judge/isolation.ts";
 import { openJudge, type Judge } from "./judge/judge.ts";
 import { createLate, type Quality } from "./judge/late.ts";
 import { openLeases, type Leases } from "./judge/leases.ts";
@@ -19,8 +23,13 @@ import { liveRows } from "./judge/rows.ts";
 import { openSecrets } from "./judge/secrets.ts";
 import { openWatch } from "./judge/watch.ts";
 import { openMoney } from "./money/money.ts";
+import { takeOperator } from "./take-operator.ts";
+import { openHands } from "./world/hands.ts";
+import { openOperations } from "./world/operations.ts";
 import { openPeople } from "./world/people.ts";
-import { openProvider } from "./world/provider.ts";
+import { openProjects } from "./world/projects.ts";
+import { openProvider, type Provider } from "./world/provider.ts";
+import { openStrangers } from "./world/strangers.ts";
 import { endQuietly } from "./judge/quiet.ts";
 import type { Kind } from "./kinds/kind.ts";
 import { performMany } from "./kinds/many.ts";
@@ -61,15 +70,31 @@ export async function play(
   const judge = openJudge({ ...judging, leases, installation: ours });
   const money = kind.isMoneyJudged ? openMoney(clock, bare, books, ours, leases, kind.rules) : null;
   const provider = money?.watching() ?? bare;
+  const isolation = judgeIsolation(provider.simulator, database, books, clock);
+  const beside = judgeBeside(provider.simulator, books, clock, ours);
+  const projects = openProjects(provider, clock, books);
+  const watched: Pick<Provider, "call"> = {
+    call(request, installation, reads) {
+      if (!operations.isAway()) {
+        operations.watch(request, provider.simulator.state());
+        beside.watch(request);
+      }
+      return projects.call(request, installation, reads);
+    },
+  };
   const uids = { count: 0 };
   const open = (installation: string, its: Judge, callers: Callers) => {
     const secrets = openSecrets(books, () => callers.secrets);
     const bindings = bindingsOf(installation, kind);
-    const real = openInstallation({ installation, bindings, clock, provider, database, books, secrets }, uids);
+    const reached = installation === ours ? watched : provider;
+    const surroundings = { installation, bindings, clock, provider: reached, database, books, secrets };
+    const real = openInstallation(surroundings, uids);
     const mayfly = installation === ours ? counted(real, books.met) : real;
-    return { books, kind, clock, provider, database, mayfly, callers, installation, judge: its, secrets };
+    const judges = { judge: its, secrets, beside, isolation };
+    return { books, kind, clock, provider, database, mayfly, callers, installation, ...judges };
   };
   const scene: Scene = { ...open(ours, judge, openCallers()), money };
+  const operations = openOperations(scene, ours);
   const itsJudge = openJudge({ ...judging, leases: others, installation: SIBLING });
   const sibling: Scene = { ...open(SIBLING, itsJudge, openCallers()), money: null };
   const people = openPeople(provider, ours);
@@ -89,12 +114,15 @@ export async function play(
   let copy: Copy | null = null;
   let siblings = newDatabase(begin);
   await become(database, newDatabase(begin));
+  const strangers = kind.hasStrangers === true ? await openStrangers(provider, ours, begin) : null;
+  const hands = openHands(provider, ours, strangers);
 
   const circumstances = (mishap: Mishap | null): Circumstances => ({
     mishap,
     onStrike: ({ what }) => {
       if (what === "d1_refuses" || what === "d1_down") books.isD1Refusing = true;
       books.wide.add(what);
+      books.near.add(what);
       strike(books, what, clock.now + clock.ahead);
     },
   });
@@ -106,6 +134,9 @@ export async function play(
 
   function changeDatabase(isRestored: boolean): void {
     judge.databaseChanged();
+    beside.databaseChanged();
+    isolation.databaseChanged();
+    scene.callers.forget();
     health.forget();
     money?.lost(isRestored);
   }
@@ -116,12 +147,14 @@ export async function play(
     clock.ahead = Math.max(0, off);
     await health.check(clock.now);
     books.wide.clear();
+    books.near.clear();
     books.hit.clear();
     const report = await sweepOnce(scene, { ...circumstances(mishap), turn: turnsIn(order) }, off);
     const isOver = report !== null && report !== undefined && books.struckAt <= clock.now + clock.ahead;
     clock.ahead = 0;
     // What comes so far ahead of its time does nothing.
-    const quality = isOver && off <= MOST_AHEAD ? qualityOf(books, mishap) : "bad";
+    const isJudged = isOver && off <= MOST_AHEAD && books.excuses.size === 0;
+    const quality = isJudged ? qualityOf(books, mishap) : "bad";
     afterTick(ourServers(), now, quality);
     afterPasses(ourServers(), await liveRows(database), now, quality);
     health.tick(now, quality);
@@ -231,6 +264,9 @@ export async function play(
         siblings = await copyOf(database);
         return become(database, mine);
       }
+      default:
+        if (isCallerAct(step)) return performCaller(scene, step, circumstances(step.mishap));
+        return takeOperator({ scene, operations, hands, tick: () => tick(null) }, step, circumstances);
     }
   }
 
@@ -245,8 +281,12 @@ export async function play(
     check();
   }
   await provider.heal();
+  operations.restore();
+  if (strangers !== null) await perform(scene, { do: "release", hold: "credential" }, circumstances(null));
   money?.checkBill();
   await endQuietly({ scene, clock, people, tick: () => transaction(() => tick(null)), ourServers, check });
+  for (const one of strangers?.changed() ?? []) books.broken.push(`I2: ${one} of somebody else is not what it was`);
+  check();
   if (kind.isCostSummed) await checkSums(scene);
   await countEndings(database, books.met);
 }
@@ -257,8 +297,9 @@ const MOST_AHEAD = 5 * MINUTE;
 /** Each of its parts has a transaction of its own. */
 const isLong = (step: Step): boolean => step.do === "minutes" || step.do === "many" || step.do === "span";
 
-function qualityOf({ wide, hit }: Books, mishap: Mishap | null): Quality {
+function qualityOf({ wide, near, hit }: Books, mishap: Mishap | null): Quality {
   if (wide.size === 0) return "good";
+  if (near.size === 0) return "apart";
   const isD1Down = mishap?.what === "d1_down" && mishap.at === 0 && wide.size === 1;
   return isD1Down && hit.size === 0 ? "blind" : "bad";
 }

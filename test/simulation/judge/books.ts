@@ -1,10 +1,13 @@
 /** What a history has to be judged by: what went wrong when, how often, and what is broken. */
+import { LABEL } from "../../../src/machine/labels.ts";
 import type { LogEvent } from "../../../src/log.ts";
 import type { Met } from "../tally.ts";
 
 export interface Books {
   /** What has machines looked after later, or health red, though nothing is wrong. */
   readonly excuses: Set<string>;
+  /** What has health red for as long as it likes, though nothing is wrong and nothing late. */
+  readonly doubts: Set<string>;
   /** Servers, some action of whose creation has failed. */
   readonly unfinished: Set<number>;
   /** When mayfly was last at work while the provider did not show a server, by its id. */
@@ -13,6 +16,8 @@ export interface Books {
   readonly strikes: Map<string, number>;
   /** What of this tick concerned more than one machine, by what it is. */
   readonly wide: Set<string>;
+  /** Those of it that the end of a machine may wait for. */
+  readonly near: Set<string>;
   /** Servers that a call of this tick was about when a fault met it. */
   readonly hit: Set<number>;
   /** How often a fault has met a call about a server. */
@@ -44,10 +49,12 @@ export interface Books {
 
 export const openBooks = (): Books => ({
   excuses: new Set(),
+  doubts: new Set(),
   unfinished: new Set(),
   unseenAt: new Map(),
   strikes: new Map(),
   wide: new Set(),
+  near: new Set(),
   hit: new Set(),
   hits: new Map(),
   isD1Refusing: false,
@@ -65,6 +72,20 @@ export const openBooks = (): Books => ({
   ticks: 0,
   longestOverstay: 0,
 });
+
+/** A fault met a call that was not about one server alone. What a list of certain machines answers, their ends wait for; what else is listed, made or taken away they do not. */
+export function noteWide(books: Books, what: string, request: Request): void {
+  books.wide.add(what);
+  const url = new URL(request.url);
+  const isOfServers = url.pathname === "/v1/servers" && request.method === "GET";
+  const isApart = isOfServers
+    ? !(url.searchParams.get("label_selector") ?? "").includes(LABEL.uid)
+    : !url.pathname.startsWith("/v1/servers/");
+  if (!isApart || CONCERNS_ALL.has(what)) books.near.add(what);
+}
+
+/** Whoever meets one of these need not try anything else. */
+export const CONCERNS_ALL: ReadonlySet<string> = new Set(["rate_limited", "unauthorized"]);
 
 export function strike(books: Books, what: string, now: number, times = 1): void {
   books.strikes.set(what, (books.strikes.get(what) ?? 0) + times);

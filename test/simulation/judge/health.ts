@@ -51,7 +51,7 @@ export function createHealth({ books, leases, rules, sweptAt, ask, servers }: As
       const isOverdue = (server: ServerState) => now >= dueAt(server, leases, rules) + OVERDUE_MS;
       if (held.length > 0 || servers().some((server) => now >= dueAt(server, leases, rules) + LATE_MS)) lateAt = now;
       const isLong = goodSince !== null && now - goodSince > LONG_MS && now - lastTick < MINUTE;
-      const isWell = now - lateAt > RECOVERY && books.excuses.size === 0;
+      const isWell = now - lateAt > RECOVERY && books.excuses.size + books.doubts.size === 0;
       const isSilent = now - sweptAt() > SILENCE_MS;
       const must = isSilent || (isLong && held.some(isOverdue)) ? 503 : isLong && isWell ? 200 : null;
       const count = must === null ? "not held" : must === 200 ? "green" : "red";

@@ -6,7 +6,7 @@ import * as z from "zod";
 import type { ServerState } from "../../simulator/simulator.ts";
 import { strike, type Books } from "./books.ts";
 import { after as since, exactly, GRAIN_MS, holds, leastOf, mayAlsoEnd, mostOf, type Life } from "./life.ts";
-import { keyOf, type Leases, type Whose } from "./leases.ts";
+import { keyOf, MADE, type Leases, type Whose } from "./leases.ts";
 import type { Answer } from "../world/installation.ts";
 import type { Provider } from "../world/provider.ts";
 import { isOf, keyOf as keyOfServer, labelEnd, uidOf } from "../world/truth.ts";
@@ -55,7 +55,7 @@ interface World {
   readonly books: Books;
   readonly clock: { readonly now: number };
   readonly leases: Leases;
-  readonly provider: Pick<Provider, "simulator" | "oddities">;
+  readonly provider: Pick<Provider, "simulator" | "isOdd">;
   readonly installation: string;
 }
 
@@ -73,7 +73,7 @@ export function openJudge({ books, clock, leases, provider, installation }: Worl
       life !== undefined &&
       life.isTold &&
       life.doubtedAt === null &&
-      !provider.oddities.odd(server.id) &&
+      !provider.isOdd(server.id) &&
       !books.unseenAt.has(server.id)
     );
   };
@@ -97,8 +97,8 @@ export function openJudge({ books, clock, leases, provider, installation }: Worl
   /** Answers what is to be done once it is known how the call ended. */
   function create(ask: Extract<Ask, { do: "create" }>) {
     const { owner, name } = ask;
-    if (name === null) return { over: () => {}, after: () => {} };
-    const call = leases.create({ owner, name }, { ...ask, isEvent: false });
+    const call = leases.create({ owner, name: name ?? MADE }, { ...ask, isEvent: false });
+    if (name === null) return { over: () => void (call.to = clock.now), after: () => {} };
     return {
       over: () => void (call.to = clock.now),
       after({ status }: Answer, [one]: readonly Told[], _until: number | null, isAlone: boolean): void {
@@ -173,7 +173,8 @@ export function openJudge({ books, clock, leases, provider, installation }: Worl
     return {
       over: () => {},
       after({ status }: Answer): void {
-        if (status < 300) for (const life of those) life.word = { at: clock.now, isSure: true };
+        // Of a machine without a row nobody knows.
+        if (status < 300) for (const life of those) life.word = { at: clock.now, isSure: life.doubtedAt === null };
       },
     };
   }

@@ -9,10 +9,10 @@ import { HOUR, MINUTE } from "../world/settings.ts";
 import { createdAt, isProtected, labelEnd, uidOf } from "../world/truth.ts";
 
 /**
- * How a tick went: `good`, D1 and provider answered all of it; `blind`, the provider did and D1 nothing at all; `bad`, anything
+ * How a tick went: `good`, D1 and provider answered all of it; `apart`, but for what no machine's end waits for; `blind`, the provider did and D1 nothing at all; `bad`, anything
  * else, of which nothing is promised.
  */
-export type Quality = "good" | "blind" | "bad";
+export type Quality = "good" | "apart" | "blind" | "bad";
 
 /** What a failed try has left alone for how long: a minute and a half, doubled by each further one, a quarter of an hour at most. */
 const BACK_OFF_MS = 90_000;
@@ -70,6 +70,12 @@ export function createLate({ books, leases, rules }: Judged) {
     return why ?? null;
   }
 
+  /** Whether mayfly must know of a machine, so that the first tick past its end ends it. */
+  function isPlain(server: ServerState): boolean {
+    const life = leases.of(uidOf(server));
+    return life !== undefined && life.isTold && life.doubtedAt === null && !books.unseenAt.has(server.id);
+  }
+
   /** Looks at what is left after a tick that began at `now`. */
   return function afterTick(servers: readonly ServerState[], now: number, quality: Quality): void {
     const ends = servers.map((server) => {
@@ -103,14 +109,10 @@ export function createLate({ books, leases, rules }: Judged) {
       const excuse = excuseOf(server, now);
       count(excuse ?? "by nothing");
       if (excuse !== null) continue;
-      if (
-        quality === "good" &&
-        books.hit.size > 0 &&
-        backlog <= rules.capacity &&
-        !ticksPast.has(id) &&
-        !troubles.has(id)
-      )
+      const areOthers = quality === "apart" || (quality === "good" && books.hit.size > 0);
+      if (areOthers && waited <= rules.capacity && !ticksPast.has(id) && !troubles.has(id) && isPlain(server))
         books.broken.push(`I8: server ${id} outlived a tick in which others alone failed`);
+      if (quality === "apart") continue;
       const past = (ticksPast.get(id) ?? 0) + 1;
       const most = Math.max(past === 1 ? 0 : (mostTicks.get(id) ?? 0), Math.ceil(waited / rules.capacity) + 1);
       mostTicks.set(id, most);

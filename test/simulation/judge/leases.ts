@@ -36,11 +36,20 @@ export interface Create extends Call {
   readonly isEvent: boolean;
 }
 
+/** When it ends, and until when that may be moved at most. */
+interface Told {
+  readonly end: number;
+  readonly max: number;
+}
+
 export interface Whose {
   readonly owner: string;
   readonly name: string;
 }
 export const keyOf = ({ owner, name }: Whose): string => `${owner}/${name}`;
+
+/** In place of a name that mayfly makes. No name has such a sign. */
+export const MADE = "*";
 
 export type Labels = Readonly<Record<string, string>>;
 const endIn = (labels: Labels): number => labelTime({ ...labels }, LABEL.expires) ?? 0;
@@ -65,32 +74,37 @@ export function openLeases(
   const endOf = (create: Create) => after(create, create.ttl, now, create.isEvent ? OFF_MS : 0);
   const maxOf = (create: Create) => after(create, create.most, now, create.isEvent ? OFF_MS : 0);
 
-  /** A machine that was not known: which creates may have begun it, by the end and the latest end that are told of it. */
-  function begin(uid: string, whose: Whose, told: { end: number; max: number }, grain: number, what: string): void {
+  /** The creates that may have asked for it: also those that left its name to mayfly. */
+  const createsOf = ({ owner, name }: Whose): readonly Create[] => [
+    ...(creates.get(keyOf({ owner, name })) ?? []),
+    ...(name.startsWith("m-") ? (creates.get(keyOf({ owner, name: MADE })) ?? []) : []),
+  ];
+
+  /** A machine that was not known: which creates may have begun it, by the end and the latest end that are told of it. Else what is wrong. */
+  function begin(uid: string, whose: Whose, told: Told, grain: number): string | null {
     const key = keyOf(whose);
-    const asked = creates.get(key) ?? [];
+    const asked = createsOf(whose);
     const begun = asked.filter((one) => holds(endOf(one).span(), told.end, grain));
     const isMoved = (moves.get(key) ?? []).some(({ span }) => holds(span(), told.end, grain));
     const origin = isMoved ? asked : begun;
     const ofMax = asked.filter((one) => holds(maxOf(one).span(), told.max, grain));
-    if (origin.length === 0) {
-      broken(`I4: ${what} tells an end of ${key} that nobody asked for: ${time(told.end)}`);
-      return;
-    }
-    if (ofMax.length === 0) broken(`I4: ${what} tells that ${key} may live until ${time(told.max)}`);
+    if (origin.length === 0) return `tells an end of ${key} that nobody asked for: ${time(told.end)}`;
+    if (ofMax.length === 0) return `tells that ${key} may live until ${time(told.max)}`;
     const said = (words.get(key) ?? []).filter((word) => origin.some((one) => one.from <= (word.to ?? clock.now)));
     lives.set(uid, {
       uid,
       ...whose,
       origin,
-      ends: [within(told.end, grain)],
+      // What asked for another end before, and is under way, may come still.
+      ends: [within(told.end, grain), ...(moves.get(key) ?? []).filter(({ isOpen }) => isOpen())],
       past: [],
-      max: within(told.max, grain).span(),
+      maxes: [within(told.max, grain)],
       word: said.length === 0 ? null : { at: clock.now, isSure: false },
       byHand: null,
       doubtedAt: null,
-      isTold: false,
+      isTold: grain === 0,
     });
+    return null;
   }
 
   return {
@@ -114,7 +128,11 @@ export function openLeases(
       const key = keyOf(whose);
       creates.set(key, [...(creates.get(key) ?? []), one]);
       // Where the row is in doubt it may be a new one, with this end.
-      for (const life of byKey(key)) if (life.doubtedAt !== null) mayAlsoEnd(life, endOf(one));
+      for (const life of byKey(key)) {
+        if (life.doubtedAt === null) continue;
+        mayAlsoEnd(life, endOf(one));
+        life.maxes = [...life.maxes, maxOf(one)];
+      }
       return one;
     },
 
@@ -134,7 +152,7 @@ export function openLeases(
       for (const life of byKey(key)) life.ends = life.ends.filter((end) => end !== gone);
     },
     /** For how long each create under that name would have it kept. */
-    keeps: (whose: Whose): readonly number[] => (creates.get(keyOf(whose)) ?? []).flatMap(({ keep }) => keep ?? []),
+    keeps: (whose: Whose): readonly number[] => createsOf(whose).flatMap(({ keep }) => keep ?? []),
 
     /** Somebody asks for the end of whatever has that name. */
     word(whose: Whose): Call {
@@ -160,7 +178,11 @@ export function openLeases(
       const told = { end: endIn(labels), max: labelTime({ ...labels }, LABEL.max) ?? 0 };
       const whose = { owner: labels[LABEL.owner] ?? "", name: labels[LABEL.name] ?? "" };
       const known = lives.get(uid);
-      if (known === undefined) return begin(uid, whose, told, GRAIN_MS, "a create at the provider");
+      if (known === undefined) {
+        const wrong = begin(uid, whose, told, GRAIN_MS);
+        if (wrong !== null) broken(`I4: a create at the provider ${wrong}`);
+        return;
+      }
       if (keyOf(known) !== keyOf(whose)) broken(`I5: ${uid} is made as ${keyOf(whose)}, and was ${keyOf(known)}`);
       else if (!mayEndAt(known, told.end, { orEver: true, grain: GRAIN_MS }))
         broken(`I4: a create at the provider tells an end of ${keyOf(known)} that nobody asked for: ${time(told.end)}`);
@@ -179,10 +201,11 @@ export function openLeases(
     },
 
     /** A machine of which an answer tells. `isAlone`: nothing else was under way, so that it tells what is. */
-    told(uid: string, whose: Whose, { end, max }: { end: number; max: number }, isAlone: boolean, what: string): void {
-      const doubted = byKey(keyOf(whose)).find((one) => one.doubtedAt !== null);
-      const known = lives.get(uid) ?? doubted;
-      if (known === undefined) return begin(uid, whose, { end, max }, 0, what);
+    told(uid: string, whose: Whose, { end, max }: Told, isAlone: boolean, what: string): void {
+      const wrong = lives.has(uid) ? null : begin(uid, whose, { end, max }, 0);
+      // A machine that was found again may have an id of its own.
+      const known = lives.get(uid) ?? byKey(keyOf(whose)).find((one) => one.doubtedAt !== null);
+      if (known === undefined) return broken(`I4: ${what} ${wrong}`);
       known.isTold = true;
       lives.set(uid, known);
       const isNamed = known.owner === whose.owner && [known.name, uid].includes(whose.name);
@@ -191,10 +214,14 @@ export function openLeases(
         broken(`I4: ${what} tells an end of ${keyOf(known)} that nobody asked for: ${time(end)}`);
         return;
       }
-      if (known.doubtedAt === null && !holds(known.max, max))
+      if (!known.maxes.some(({ span }) => holds(span(), max)))
         broken(`I4: ${what} tells that ${keyOf(known)} may live until ${time(max)}`);
       if (isAlone) endsAt(known, end);
     },
+
+    /** Whether another machine may have its name: then it gives way, and is called by its uid. */
+    mayBeTaken: (life: Life): boolean =>
+      byKey(keyOf(life)).length > 1 || (creates.get(keyOf(life)) ?? []).some((one) => !life.origin.includes(one)),
 
     /** Its row may not be there any more, or be another; `label` is the end that is then gone by. */
     doubt(life: Life, label: number): void {

@@ -49,7 +49,7 @@ export interface Life {
   /** Those that ever were. */
   past: readonly Span[];
   /** Until when it may be renewed. */
-  readonly max: Span;
+  maxes: readonly End[];
   /** Since when its owner's word may have ended it, and whether that was answered. */
   word: { readonly at: number; readonly isSure: boolean } | null;
   /** The later end that a person wrote on its label, and whether its row is sure to learn it; null = none. */
@@ -65,8 +65,11 @@ export const leastOf = ({ ends, byHand }: Life): number =>
   Math.max(Math.min(...ends.map(({ span }) => span().from)), byHand?.isSure ? byHand.at : 0);
 
 /** The latest. */
-export const mostOf = ({ ends, byHand, max }: Life): number =>
-  Math.min(Math.max(...ends.map(({ span }) => span().to), byHand?.at ?? 0), max.to);
+export const mostOf = ({ ends, byHand, maxes }: Life): number =>
+  Math.min(
+    Math.max(...ends.map(({ span }) => span().to), byHand?.at ?? 0),
+    Math.max(...maxes.map(({ span }) => span().to)),
+  );
 
 /** Whether an answer, or a label whose seconds are whole, may tell this end. */
 export const mayEndAt = (life: Life, at: number, { orEver, grain }: { orEver: boolean; grain: number }): boolean =>

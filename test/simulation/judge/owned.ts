@@ -36,7 +36,8 @@ export function createOwned(books: Books, leases: Leases, isHiding: (id: number)
       const row = rows.get(uidOf(server));
       if (row === undefined) books.broken.push(`I5: server ${id} of ours has no row after half an hour`);
       else if (life !== undefined) {
-        const isNamed = row.owner === life.owner && [life.name, row.uid].includes(row.name);
+        const isNamed =
+          row.owner === life.owner && (row.name === life.name || (row.name === row.uid && leases.mayBeTaken(life)));
         if (!isNamed) books.broken.push(`I5: the row of server ${id} is ${row.owner}/${row.name}`);
         // What is being destroyed has no lease any more.
         if (row.phase === "destroying" || life.word !== null) continue;

@@ -320,6 +320,7 @@ describe("what is left after a tick is counted", () => {
   it("I8: one that others' failures held up is one too many at once", async () => {
     const prepare = ({ books }: ReturnType<typeof open>) => void books.hit.add(999);
     expect((await after(10, { prepare, ticks: 1 })).broken).toEqual(["I8"]);
+    expect((await after(10, { quality: "apart", ticks: 1 })).broken).toEqual(["I8"]);
   });
 
   it("I1: while D1 answers nothing, from an hour past its label's end on", async () => {

@@ -9,7 +9,7 @@ import type { openPeople } from "../world/people.ts";
 import type { Clock } from "../world/provider.ts";
 import { sql } from "../../../src/store/db.ts";
 import { ADOPTION, HOUR, MINUTE, RECOVERY } from "../world/settings.ts";
-import { isProtected, resourcesOf, uidOf, usedIds } from "../world/truth.ts";
+import { isProtected, resourcesOf, uidOf, usedIds, usedUids } from "../world/truth.ts";
 
 interface Stage {
   readonly scene: Scene;
@@ -55,7 +55,10 @@ async function clearUp(stage: Stage): Promise<void> {
   const left = (): string[] =>
     resourcesOf(simulator.state(), scene.installation).filter((path) => !used().has(Number(path.split("/").at(-1))));
   const open = sql("SELECT uid, phase, provider_id FROM resources WHERE phase IN ('requested', 'active', 'deleting')");
-  const rows = async () => (await scene.database.rows(open)).filter((row) => !used().has(Number(row["provider_id"])));
+  const rows = async () =>
+    (await scene.database.rows(open)).filter(
+      ({ uid, provider_id: id }) => !used().has(Number(id)) && !usedUids(simulator.state()).has(String(uid)),
+    );
   for (let hour = 0; hour < 4 && (left().length > 0 || (await rows()).length > 0); hour++) {
     await minutes(stage, 5);
     clock.now += HOUR;

@@ -8,7 +8,7 @@ import { GRAIN_MS, leastOf } from "./life.ts";
 import type { Clock } from "../world/provider.ts";
 import type { Rules } from "../kinds/kind.ts";
 import { HOUR, MINUTE, MOST_SKEW } from "../world/settings.ts";
-import { isOf, keyOf, labelEnd, labelsOf, resourcesOf, uidOf } from "../world/truth.ts";
+import { firstName, isOf, keyOf, labelEnd, labelsOf, resourcesOf, uidOf } from "../world/truth.ts";
 
 /** What a call is judged by. */
 export interface Watch {
@@ -49,7 +49,7 @@ export const openWatch =
     }
     if (request.method === "POST" && pathname === "/v1/servers") {
       const { labels } = posted.parse(await request.clone().json());
-      if (labels[LABEL.installation] === installation) leases.posted(labels);
+      if (firstName(labels[LABEL.installation] ?? "") === installation) leases.posted(labels);
       else books.broken.push(`I5: a server is made as of ${labels[LABEL.installation]}`);
     }
     if (server !== undefined) {
@@ -88,7 +88,7 @@ function checkDoubles(servers: readonly ServerState[], books: Books): void {
   for (const server of servers) {
     const labels = labelsOf(server);
     if (labels[LABEL.managed] !== "true") continue;
-    const key = `${labels[LABEL.installation]} ${keyOf(server)}`;
+    const key = `${firstName(labels[LABEL.installation] ?? "")} ${keyOf(server)}`;
     if (seen.has(key)) books.broken.push(`I3: two servers are ${key}`);
     seen.add(key);
   }
@@ -109,8 +109,11 @@ export function mayDie(
 ): boolean {
   if ((leases.of(uidOf(server))?.word ?? null) !== null) return true;
   const age = now - (books.born.get(server.id) ?? now);
-  // What it was made with could not be put on.
-  const isBare = books.unfinished.has(server.id) && server.public_net.firewalls.length === 0 && age > 2 * MINUTE;
+  // What it was made with could not be put on, or a person has taken it off.
+  const isWithout =
+    (server.public_net.firewalls.length === 0 && age > 2 * MINUTE) ||
+    (server.private_net.length === 0 && age >= rules.launchDeadline);
+  const isBare = books.unfinished.has(server.id) && isWithout;
   const isNotLaunched = server.status !== "running" && age >= rules.launchDeadline;
   const isOld = age > rules.maxAge + MOST_SKEW;
   return now >= endOf(server, books, leases) - GRAIN_MS || isNotLaunched || isBare || isOld;

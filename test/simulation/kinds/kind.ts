@@ -25,6 +25,8 @@ export interface Kind {
   readonly isMoneyJudged: boolean;
   /** Whether what a month is told to have cost is held against the bill at the end. */
   readonly isCostSummed?: true;
+  /** Whether other people have things in the project from the beginning. */
+  readonly hasStrangers?: true;
   /** So many histories must have met all of `mustMeet`; a test run plays as many. */
   readonly enough: number;
   /** As `Met` counts them. */

@@ -53,7 +53,7 @@ export const JUDGED = [
 export function openJudgement(facts: Facts) {
   const { books, market } = facts;
   const sums = openSums(facts);
-  const most = openMost(facts, (one) => sums.endOf(one, NONE));
+  const most = openMost(facts, sums.latestOf);
   const count = (what: string): void => void books.money.set(what, (books.money.get(what) ?? 0) + 1);
 
   /** Whether what must be known is within a limit; what is only tolerated is counted. */

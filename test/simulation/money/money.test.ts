@@ -311,7 +311,7 @@ describe("I6: what machines have cost", () => {
     goodTicks(2);
     const machines = [{ provider_id: String(box.id), cost_eur: cost === null ? null : cost / 1e6 }];
     const text = JSON.stringify({ machines, meta: { pagination: { next_page: null } } });
-    const mayfly = { send: async () => ({ status: 200, text }), tick: async () => null };
+    const mayfly = { send: async () => ({ status: 200, text }), tick: async () => null, configure: () => {} };
     await checkToldCosts({ books, mayfly, money });
     expect([provider.simulator.bill().total_micro_eur, books.broken.length]).toEqual([22_848, isRight ? 0 : 1]);
   });

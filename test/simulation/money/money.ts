@@ -80,8 +80,8 @@ export function openMoney(
   const isClear = (rule: string): boolean => {
     // What is sold can be asked for, save under a fault.
     if (rule.includes("unknown_price")) return [...books.strikes.keys()].every((what) => NO_FAULTS.has(what));
-    // From another D1 it may honestly reckon with machines that are no more, and with longer leases.
-    return !books.strikes.has("d1_changed");
+    // From another D1 it may honestly reckon with machines that are no more, and with longer leases; so may it with what it was told is made.
+    return !books.strikes.has("d1_changed") && !books.strikes.has("not_done");
   };
 
   return {

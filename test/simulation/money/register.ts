@@ -45,7 +45,10 @@ const PROVEN = 2;
 
 export type Register = ReturnType<typeof openRegister>;
 
-export function openRegister({ simulator, oddities }: Pick<Provider, "simulator" | "oddities">, installation: string) {
+export function openRegister(
+  { simulator, oddities, isOdd }: Pick<Provider, "simulator" | "oddities" | "isOdd">,
+  installation: string,
+) {
   const machines = new Map<number, Known>();
   /** Those that were gone when D1 was copied, and known to it. */
   let copied = new Set<number>();
@@ -101,7 +104,7 @@ export function openRegister({ simulator, oddities }: Pick<Provider, "simulator"
         if (one.deletedAt !== null) one.goodTicks = 0;
         if (one.server !== null && !isOf(one.server, installation)) doubt(one, "taken");
         // Landed late, or hidden since.
-        if (oddities.isHiding(one.id) || (oddities.odd(one.id) && !one.wasDoubted)) doubt(one, "unseen");
+        if (oddities.isHiding(one.id) || (isOdd(one.id) && !one.wasDoubted)) doubt(one, "unseen");
       }
       return servers;
     },

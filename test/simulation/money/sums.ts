@@ -4,7 +4,7 @@
  */
 import type { Books } from "../judge/books.ts";
 import type { Leases } from "../judge/leases.ts";
-import { leastOf } from "../judge/life.ts";
+import { leastOf, mostOf } from "../judge/life.ts";
 import type { Rules } from "../kinds/kind.ts";
 import { chargesOf, hourOf, type ByMonth, type Order } from "./charges-by-hand.ts";
 import type { Clock } from "../world/provider.ts";
@@ -118,8 +118,15 @@ export function openSums({ books, leases, rules, clock, market, machines, pendin
     return chargesOf(order, percent, born, isDoubtful ? until - HOUR : until);
   }
 
+  /** The latest end that it may have. */
+  function latestOf(one: Known): number {
+    const life = leases.of(one.uid);
+    return life === undefined ? one.promised : mostOf(life);
+  }
+
   return {
     endOf,
+    latestOf,
     percentOf,
     chargesUntil,
 

@@ -7,8 +7,8 @@ import { createProviders } from "../../../src/providers.ts";
 import type { SweepReport } from "../../../src/reaper/report.ts";
 import { hostOf, openInvocation as openReal, openSweep, runSweep } from "../../../src/invocation.ts";
 import type { Runtime } from "../../../src/runtime.ts";
-import { GITHUB } from "../../auth/issuer.ts";
-import { CONFIGURATION, theIssuer } from "./callers.ts";
+import { GITHUB, GITLAB } from "../../auth/issuer.ts";
+import { CONFIGURATION, issuerAt } from "./callers.ts";
 import type { Books } from "../judge/books.ts";
 import type { Secrets } from "../judge/secrets.ts";
 import { asD1, type Database } from "./database.ts";
@@ -34,7 +34,12 @@ export interface Installation {
   send(circumstances: Circumstances, call: Call): Promise<Answer | undefined>;
   /** What cron starts, so many milliseconds later or earlier than it is; null while another sweep runs. */
   tick(circumstances: Circumstances, off?: number): Promise<SweepReport | null | undefined>;
+  /** Changes settings, as another deployment does. */
+  configure(changed: Settings): void;
 }
+
+/** By name; an empty one is not set. */
+export type Settings = Readonly<Record<string, string>>;
 
 /** Longer than any call may take. */
 const TIME_OUT_MS = 30_000;
@@ -43,7 +48,7 @@ export interface Surroundings {
   readonly installation: string;
   readonly bindings: Env;
   readonly clock: Clock;
-  readonly provider: Provider;
+  readonly provider: Pick<Provider, "call">;
   readonly database: Database;
   readonly books: Books;
   readonly secrets: Secrets;
@@ -81,15 +86,20 @@ function runtimeOf(
       const request = new Request(input, init);
       return invocation.cross(
         "provider",
-        () => (isForIssuer(request) ? askIssuer(request) : provider.call(request, installation, reads)),
+        async () => {
+          const issuer = issuerOf(request);
+          return issuer === undefined
+            ? provider.call(request, installation, reads)
+            : (await issuerAt(issuer)).fetch(request);
+        },
         () => timeOut(init.signal),
       );
     },
   };
 }
 
-const isForIssuer = ({ url }: Request): boolean => url.startsWith(GITHUB);
-const askIssuer = async (request: Request): Promise<Response> => (await theIssuer()).fetch(request);
+const ISSUERS = [GITHUB, GITLAB] as const;
+const issuerOf = ({ url }: Request) => ISSUERS.find((one) => url.startsWith(one));
 
 /** What outlives an invocation, and not a death. */
 interface Isolate {
@@ -104,11 +114,12 @@ const refused = async (): Promise<never> => {
 /** `uids` is shared by all installations of a history, as chance is. */
 export function openInstallation(surroundings: Surroundings, uids: { count: number }): Installation {
   let isolate: Isolate = { openProvider: createProviders(), uids };
-  const { database, bindings, secrets } = surroundings;
+  const { database, secrets } = surroundings;
+  let { bindings } = surroundings;
 
   async function live<T>(
     circumstances: Circumstances,
-    act: (runtime: Runtime, bindings: Env) => Promise<T>,
+    act: (runtime: Runtime, bindings: Env, invocation: Invocation) => Promise<T>,
   ): Promise<T | undefined> {
     const invocation = openInvocation(circumstances);
     const DB = asD1(
@@ -125,17 +136,20 @@ export function openInstallation(surroundings: Surroundings, uids: { count: numb
       env.DB,
     );
     const runtime = runtimeOf(surroundings, isolate, invocation);
-    const result = await invocation.run(() => act(runtime, { ...bindings, DB }));
+    const result = await invocation.run(() => act(runtime, { ...bindings, DB }, invocation));
     if (result === undefined) isolate = { openProvider: createProviders(), uids };
     return result;
   }
 
   return {
     send: (circumstances, { method, path, body, token, headers }) =>
-      live(circumstances, async (runtime, own) => {
+      live(circumstances, async (runtime, own, invocation) => {
         const later: Promise<unknown>[] = [];
         const context = {
-          waitUntil: (promise: Promise<unknown>) => void later.push(promise),
+          waitUntil: (promise: Promise<unknown>) => {
+            later.push(promise);
+            invocation.keep(promise);
+          },
           passThroughOnException: () => {},
           props: {},
         };
@@ -161,5 +175,9 @@ export function openInstallation(surroundings: Surroundings, uids: { count: numb
         const context = openSweep(real, readSweepConfig(own), runtime.now() + off, extra);
         return runSweep(runtime, context, { startedBy: "cron", dryRun: false });
       }),
+    configure: (changed) => {
+      bindings = Object.assign({}, bindings, changed);
+      isolate = { openProvider: createProviders(), uids };
+    },
   };
 }

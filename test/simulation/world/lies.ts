@@ -5,7 +5,7 @@
 import * as z from "zod";
 import type { Simulator } from "../../simulator/simulator.ts";
 import type { ProviderFault } from "../history.ts";
-import { strike, type Books } from "../judge/books.ts";
+import { noteWide, strike, type Books } from "../judge/books.ts";
 import { callOf } from "./calls.ts";
 import type { Clock } from "./provider.ts";
 import { openPast } from "./past.ts";
@@ -39,6 +39,8 @@ export function openLies(simulator: Simulator, clock: Clock, books: Books) {
   let orders: Order[] = [];
   let nowhere = FIRST_NOWHERE;
   const garbled = new Map<number, { readonly until: number; readonly how: Garbling }>();
+  /** Servers of which it was said that there is none. */
+  const denied = new Set<number>();
   const past = openPast(simulator, clock);
 
   /** Counts a call against all orders of its kind; the first that strikes it has it. */
@@ -52,9 +54,9 @@ export function openLies(simulator: Simulator, clock: Clock, books: Books) {
     return struck;
   }
 
-  function told(what: string, id: number | null): void {
+  function told(what: string, id: number | null, request: Request): void {
     strike(books, what, clock.now + clock.ahead);
-    if (id === null) books.wide.add(what);
+    if (id === null) noteWide(books, what, request);
     else books.hit.add(id);
   }
 
@@ -75,7 +77,7 @@ export function openLies(simulator: Simulator, clock: Clock, books: Books) {
       if (shown.length === perPage) last += 1;
     }
     const kept = servers.slice(0, Math.floor(servers.length * SHORT[lie]));
-    if (kept.length < servers.length) told(lie, null);
+    if (kept.length < servers.length) told(lie, null, request);
     const last_page = Math.max(1, Math.ceil(kept.length / perPage));
     const pagination = {
       page: wanted,
@@ -100,7 +102,7 @@ export function openLies(simulator: Simulator, clock: Clock, books: Books) {
     if (lie === "not_done" && on !== null) {
       const answer = await confirm(request, on, simulator, { nowhere: ++nowhere, now: clock.now + clock.skew });
       if (answer !== null) {
-        told(lie, about);
+        told(lie, about, request);
         return answer;
       }
     }
@@ -108,7 +110,8 @@ export function openLies(simulator: Simulator, clock: Clock, books: Books) {
     if (lie !== "stale" || about === null) return answer;
     const was = past.of(about);
     if (was === undefined) return answer;
-    told(lie, about);
+    told(lie, about, request);
+    if (was === null) denied.add(about);
     return was === null ? notFound() : Response.json({ server: was }, { headers: answer.headers });
   }
 
@@ -126,6 +129,7 @@ export function openLies(simulator: Simulator, clock: Clock, books: Books) {
       orders.push({ on, effect, skip, times, seen: 0 });
       if (effect === "stale") past.begin();
     },
+    denied: (id: number): boolean => denied.has(id),
     /** For so long the labels of that machine cannot be read. */
     garble(id: number, minutes: number, how: Garbling): void {
       garbled.set(id, { until: clock.now + minutes * MINUTE, how });

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { ConnectionDropped, type Simulator } from "../../simulator/simulator.ts";
-import { strike, type Books } from "../judge/books.ts";
+import { noteWide, strike, type Books } from "../judge/books.ts";
 import type { ProviderFault } from "../history.ts";
 import type { Clock } from "./provider.ts";
 import { HOUR, MINUTE } from "./settings.ts";
@@ -120,7 +120,7 @@ export function openOddities(simulator: Simulator, clock: Clock, books: Books) {
       effect,
       send: again,
     });
-    books.wide.add(effect);
+    noteWide(books, effect, request);
     strike(books, effect, clock.now + clock.ahead);
     throw new ConnectionDropped();
   }
@@ -150,7 +150,7 @@ export function openOddities(simulator: Simulator, clock: Clock, books: Books) {
     const { servers, meta } = list.parse(await answer.json());
     const shown = servers.filter((one) => !isHidden(idOf.parse(one).id));
     if (doubt === undefined) return Response.json({ servers: shown, meta }, { headers: answer.headers });
-    books.wide.add(doubt);
+    noteWide(books, doubt, request);
     strike(books, doubt, clock.now + clock.ahead);
     const pages = DOUBTFUL[doubt](shown);
     const next_page = page < pages.length ? page + 1 : null;

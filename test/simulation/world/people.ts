@@ -17,7 +17,7 @@ const EDITS: Record<Edit, (labels: Record<string, string>, now: number) => Recor
 };
 
 export function openPeople(
-  { simulator, byHand, oddities }: Pick<Provider, "simulator" | "byHand" | "oddities">,
+  { simulator, byHand, isOdd }: Pick<Provider, "simulator" | "byHand" | "isOdd">,
   ours: string,
 ) {
   const serversNow = () => simulator.state().servers;
@@ -60,7 +60,7 @@ export function openPeople(
     async protect(which: number, isOn: boolean): Promise<void> {
       const server = pick(which);
       // The owner of one that seemed to be gone may have ended its row; protected then, it is an alert, and has no row for good.
-      if (server !== undefined && !oddities.odd(server.id)) await setProtection(server.id, isOn);
+      if (server !== undefined && !isOdd(server.id)) await setProtection(server.id, isOn);
     },
     async unprotectAll(): Promise<void> {
       for (const { id } of serversNow()) await setProtection(id, false);

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { createDrivenSimulator } from "../../driven-simulator.ts";
 import { ConnectionDropped, type Fault } from "../../simulator/simulator.ts";
-import { strike, type Books } from "../judge/books.ts";
+import { CONCERNS_ALL, noteWide, strike, type Books } from "../judge/books.ts";
 import type { ProviderFault } from "../history.ts";
 import { CALLS } from "./calls.ts";
 import { isLie, openLies } from "./lies.ts";
@@ -35,9 +35,6 @@ const EFFECTS: Partial<Record<ProviderFault["effect"], Fault>> = {
 
 const EFFECTS_BY_NAME = new Map<string, Fault>(Object.entries(EFFECTS));
 
-/** Whoever meets one of these need not try the next machine. */
-const CONCERNS_ALL = new Set(["rate_limited", "unauthorized"]);
-
 /** What a call takes on our clock. */
 const CALL_MS = 100;
 
@@ -59,7 +56,7 @@ export function openProvider(clock: Clock, books: Books, watchCall: WatchCall) {
   const installed: { on: ProviderFault["on"]; name: string; fault: Fault; hits: number }[] = [];
 
   /** Counts what has struck by now; `id` is the one machine that the call was about. */
-  function countHits(id: number | null): string[] {
+  function countHits(id: number | null, request: Request): string[] {
     const struck: string[] = [];
     const { faults } = simulator.state();
     for (const [index, known] of installed.entries()) {
@@ -74,7 +71,7 @@ export function openProvider(clock: Clock, books: Books, watchCall: WatchCall) {
       struck.push(known.name);
       if (id !== null) books.hits.set(id, (books.hits.get(id) ?? 0) + 1);
       if (id !== null && !CONCERNS_ALL.has(known.name)) books.hit.add(id);
-      else books.wide.add(known.name);
+      else noteWide(books, known.name, request);
     }
     return struck;
   }
@@ -83,6 +80,8 @@ export function openProvider(clock: Clock, books: Books, watchCall: WatchCall) {
     simulator,
     oddities,
     lies,
+    /** Whether a server was there, or not there, at another time than it seemed to be. */
+    isOdd: (id: number): boolean => oddities.odd(id) || lies.denied(id),
     /** Whether lists do not show a server that is there. */
     isUnseen: (id: number): boolean => oddities.isHiding(id) || (unlisted.get(id) ?? 0) > clock.now,
     fault(order: ProviderFault): void {
@@ -103,17 +102,19 @@ export function openProvider(clock: Clock, books: Books, watchCall: WatchCall) {
     /** A person's call, who tries until it is done. */
     async byHand(method: string, path: string, body: unknown): Promise<void> {
       const url = `https://api.hetzner.cloud/v1${path}`;
+      let last = "nothing";
       for (let tries = 0; tries < MOST_TRIES; tries++) {
         const headers = { Authorization: "Bearer a-person" };
         const request = new Request(url, { method, headers, body: JSON.stringify(body) });
         const answer = await simulator.fetch(request).catch(notCut);
-        countHits(null);
+        countHits(null, request);
         const [, id] = /\/servers\/(\d+)/.exec(path) ?? [];
         if (id !== undefined) lies.handled(Number(id));
         if (answer?.ok) return;
+        last = (await answer?.text()) ?? last;
         clock.now += BREATH_MS;
       }
-      throw new Error(`a person could not ${method} ${path}`);
+      throw new Error(`a person could not ${method} ${path}: ${last}`);
     },
     /** A call that an installation sends. To `reads` are added the servers that it is shown. */
     async call(request: Request, installation: string, reads: Set<number>): Promise<Response> {
@@ -129,7 +130,7 @@ export function openProvider(clock: Clock, books: Books, watchCall: WatchCall) {
         return response;
       } finally {
         seen();
-        const struck = installed.length > 0 ? countHits(about) : [];
+        const struck = installed.length > 0 ? countHits(about, request) : [];
         for (const one of simulator.state().servers) {
           if (before.has(one.id)) continue;
           if (struck.includes("action_error")) books.unfinished.add(one.id);

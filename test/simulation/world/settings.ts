@@ -24,10 +24,24 @@ export const CAPACITY = 30;
 /** The secret of the histories' hook. */
 export const HOOK_SETTINGS = { HOOK_PREVIEW: "canary-of-the-histories-hook-5d0c" };
 
+/** With which the provider lets mayfly in. `second` rules our project too; `elsewhere` another one. */
+export const PROVIDER_TOKENS = {
+  first: env.HCLOUD_TOKEN,
+  second: "canary-of-a-second-provider-token-5d0c",
+  elsewhere: "canary-of-another-projects-token-5d0c",
+} as const;
+export type ProviderToken = keyof typeof PROVIDER_TOKENS;
+
 /** In the cloud-init of some. */
 export const CANARY = "canary-cloud-init-5d0c";
 /** None of these may be seen in an answer, in the log or in D1. */
-export const SECRETS = [CANARY, env.HCLOUD_TOKEN, env.ADMIN_TOKEN, ROOT_PASSWORD, ...Object.values(HOOK_SETTINGS)];
+export const SECRETS = [
+  CANARY,
+  ...Object.values(PROVIDER_TOKENS),
+  env.ADMIN_TOKEN,
+  ROOT_PASSWORD,
+  ...Object.values(HOOK_SETTINGS),
+];
 export const SIBLING = "sibling-installation-2";
 
 export const bindingsOf = (installation: string, { bindings }: Pick<Kind, "bindings">): Env =>

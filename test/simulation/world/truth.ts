@@ -5,8 +5,15 @@ import type { ServerState, State } from "../../simulator/simulator.ts";
 
 export const labelsOf = ({ labels }: Pick<ServerState, "labels">) => labels ?? {};
 
+/** What one installation is called later on begins with what it was called first. */
+const MOVED = ".moved-";
+export const movedName = (installation: string, times: number): string =>
+  times === 0 ? installation : `${installation}${MOVED}${times}`;
+export const firstName = (installation: string): string => installation.split(MOVED)[0] ?? installation;
+
+/** Whether something is an installation's, under whichever of its names. */
 export const isOf = (server: Pick<ServerState, "labels">, installation: string): boolean =>
-  labelsOf(server)[LABEL.managed] === "true" && labelsOf(server)[LABEL.installation] === installation;
+  labelsOf(server)[LABEL.managed] === "true" && firstName(labelsOf(server)[LABEL.installation] ?? "") === installation;
 
 /** Ids of firewalls and networks that servers use: once a person has made such a server his own, they are his to free. */
 export const usedIds = ({ firewalls, networks }: State): ReadonlySet<number> =>
@@ -14,6 +21,14 @@ export const usedIds = ({ firewalls, networks }: State): ReadonlySet<number> =>
     ...firewalls.filter(({ applied_to }) => applied_to.length > 0).map(({ id }) => id),
     ...networks.filter(({ servers }) => servers.length > 0).map(({ id }) => id),
   ]);
+
+/** The uids of those that are used, whose rows may not know their ids. */
+export const usedUids = (state: State): ReadonlySet<string> => {
+  const used = usedIds(state);
+  return new Set(
+    [...state.firewalls, ...state.networks].filter(({ id }) => used.has(id)).map(({ labels }) => uidIn(labels ?? {})),
+  );
+};
 
 /** Everything beside servers that carries an installation's labels, by its path. */
 export function resourcesOf({ firewalls, networks, ssh_keys }: State, installation: string): string[] {
