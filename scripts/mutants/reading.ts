@@ -34,6 +34,16 @@ export const READING: readonly Mutant[] = [
     caughtBy: ["test/driver/hetzner/server.test.ts"],
   },
   {
+    name: "an odd label of ours",
+    broken: "a label of ours that is no text is left out, as if it were not there",
+    kind: "default",
+    promise: "I4",
+    file: "src/driver/hetzner/server.ts",
+    find: "if (entries.some((pair) => OURS.has(pair[0]) && !isText(pair))) return null;",
+    replace: "",
+    caughtBy: ["test/driver/hetzner/mapping.test.ts", "test/lifecycle/odd-answers.test.ts"],
+  },
+  {
     name: "a told size",
     broken: "of an answer that comes packed its packed size is held against the limit",
     kind: "unit",
