@@ -1,5 +1,7 @@
 /** What is wrong in what mayfly says and does alike, so that only somebody with books of his own can tell. */
-import { SIMULATION, type Mutant } from "./mutant.ts";
+import type { Mutant } from "./mutant.ts";
+
+const BY_HAND = "test/simulation/by-hand.test.ts";
 
 export const PROMISING: readonly Mutant[] = [
   {
@@ -10,7 +12,7 @@ export const PROMISING: readonly Mutant[] = [
     file: "src/lifecycle/plan.ts",
     find: "return now + (ttlMs ?? Math.min(rules.defaultTtlMs, longestOf(principal.policy, rules)));",
     replace: "return now + (ttlMs ?? rules.defaultTtlMs) * 2;",
-    caughtBy: [SIMULATION],
+    caughtBy: [BY_HAND],
   },
   {
     name: "ten times the longest lease",
@@ -20,7 +22,7 @@ export const PROMISING: readonly Mutant[] = [
     file: "src/lifecycle/create.ts",
     find: "maxUntil: now + longestOf(principal.policy, context.rules),",
     replace: "maxUntil: now + 10 * longestOf(principal.policy, context.rules),",
-    caughtBy: [SIMULATION],
+    caughtBy: [BY_HAND],
   },
   {
     name: "kept for seconds",
@@ -31,7 +33,7 @@ export const PROMISING: readonly Mutant[] = [
     file: "src/lifecycle/renew.ts",
     find: "const until = Math.min(now + row.keepOnFailureMs, mostUntil(policy, row));",
     replace: "const until = Math.min(now + row.keepOnFailureMs / 60, mostUntil(policy, row));",
-    caughtBy: [SIMULATION],
+    caughtBy: [BY_HAND],
   },
   {
     name: "another id each time",
@@ -41,7 +43,7 @@ export const PROMISING: readonly Mutant[] = [
     file: "src/lifecycle/record.ts",
     find: "done({ row, isNew: false, candidates: [] });",
     replace: 'done({ row: { ...row, uid: row.uid.replace(/.$/, "f") }, isNew: false, candidates: [] });',
-    caughtBy: [SIMULATION],
+    caughtBy: [BY_HAND],
   },
   {
     name: "found under its uid",
@@ -51,7 +53,7 @@ export const PROMISING: readonly Mutant[] = [
     file: "src/lifecycle/adopt.ts",
     find: "name: checkName(name).ok ? name : rowUid,",
     replace: "name: checkName(name).ok ? rowUid : rowUid,",
-    caughtBy: [SIMULATION],
+    caughtBy: [BY_HAND],
   },
   {
     name: "silent and green",
@@ -61,6 +63,6 @@ export const PROMISING: readonly Mutant[] = [
     file: "src/reaper/health.ts",
     find: "if (silence <= MISSED_INTERVALS * INTERVAL_MS) return [];",
     replace: "if (silence <= 60 * MISSED_INTERVALS * INTERVAL_MS) return [];",
-    caughtBy: [SIMULATION],
+    caughtBy: [BY_HAND],
   },
 ];
