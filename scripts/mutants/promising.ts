@@ -57,12 +57,12 @@ export const PROMISING: readonly Mutant[] = [
   },
   {
     name: "silent and green",
-    broken: "health is green for as long as no sweep runs",
+    broken: "health is green for a quarter of an hour in which no sweep runs",
     kind: "check",
     promise: "I9",
     file: "src/reaper/health.ts",
     find: "if (silence <= MISSED_INTERVALS * INTERVAL_MS) return [];",
-    replace: "if (silence <= 60 * MISSED_INTERVALS * INTERVAL_MS) return [];",
+    replace: "if (silence <= 5 * MISSED_INTERVALS * INTERVAL_MS) return [];",
     caughtBy: [BY_HAND],
   },
 ];

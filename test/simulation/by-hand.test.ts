@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Step } from "./history.ts";
+import type { Step, Ttl } from "./history.ts";
 import { openBooks } from "./judge/books.ts";
 import { SMALL } from "./kinds/small.ts";
 import { play } from "./play.ts";
@@ -8,7 +8,7 @@ import { withSqlite } from "./world/sim-db.ts";
 
 const ann = { owner: "tok.ann", name: "a" } as const;
 const quiet = { mishap: null } as const;
-const lend = (spec: 0 | 1 | 2): Step => ({ do: "create", ...ann, ttl: "20m", spec, ...quiet });
+const lend = (spec: 0 | 1 | 2, ttl: Ttl = "20m"): Step => ({ do: "create", ...ann, ttl, spec, ...quiet });
 const minutes = (count: number): Step => ({ do: "minutes", count, order: 0 });
 
 /** Lives that chance comes to only now and then, each in which nothing, or one thing, goes wrong. */
@@ -26,7 +26,13 @@ const HISTORIES: Readonly<Record<string, readonly Step[]>> = {
     { do: "destroy", ...ann, failed: true, ...quiet },
     minutes(25),
   ],
-  "a machine whose rows are lost, and which is found again": [lend(2), minutes(2), { do: "lose_d1" }, minutes(45)],
+  "a machine whose rows are lost, and which is found again": [
+    lend(2, "3h"),
+    minutes(2),
+    { do: "lose_d1" },
+    minutes(45),
+  ],
+  "a cron that is silent for half an hour": [lend(0, "1h"), minutes(5), { do: "pass", minutes: 30 }, minutes(30)],
   "a machine that is destroyed, and its name begun anew": [
     lend(0),
     { do: "destroy", ...ann, failed: false, ...quiet },
