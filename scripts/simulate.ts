@@ -52,7 +52,7 @@ type Options = ReturnType<typeof readOptions>;
 function ordersOf({ seed, runs, kind, path, history }: Options): Order[] {
   if (path === undefined && history === undefined) return slicesOf(seed, runs, kind ?? null);
   if (kind === undefined) refuse("one history is of a --kind");
-  if (history === undefined) return [{ kind, seed, runs, ...(path === undefined ? {} : { path }) }];
+  if (history === undefined) return [{ kind, seed, runs: 1, ...(path === undefined ? {} : { path }) }];
   return [{ kind, seed, runs: 1, history: existsSync(history) ? readFileSync(history, "utf8") : history }];
 }
 

@@ -20,6 +20,8 @@ const LONGEST_MS = 15 * MINUTE;
 const backOff = (failures: number): number => Math.min(BACK_OFF_MS * 2 ** (failures - 1), LONGEST_MS);
 /** The tick in which it is tried, and the one that proves it. */
 const SLACK_MS = 2 * MINUTE;
+/** Within so many ticks what has died is proven. */
+const PROVEN_TICKS = 10;
 /** Until the inventory has come by twice. */
 const TWO_PASSES_MS = 31 * MINUTE;
 
@@ -56,6 +58,8 @@ export function createLate({ books, leases, rules }: Judged) {
   /** The most ticks that each may live on, by the largest backlog since it was due. */
   const mostTicks = new Map<number, number>();
   let diedBefore = 0;
+  /** How many died in each tick. */
+  const deaths: number[] = [];
   const protectedAt = new Map<number, number>();
 
   const count = (what: string): void => meet(books.met, `late ${what}`);
@@ -84,8 +88,11 @@ export function createLate({ books, leases, rules }: Judged) {
     });
     const backlog = ends.filter(({ isDue }) => isDue).length;
     // What died in the tick was of the backlog too.
-    const waited = backlog + books.died - diedBefore;
+    deaths.push(books.died - diedBefore);
     diedBefore = books.died;
+    const waited = backlog + (deaths.at(-1) ?? 0);
+    // What is tried again waits behind the proofs of what has died before, too.
+    const waitedAgain = backlog + deaths.slice(-PROVEN_TICKS).reduce((sum, count) => sum + count, 0);
     for (const { server, isDue } of ends) {
       const { id } = server;
       if (isProtected(server)) protectedAt.set(id, now);
@@ -114,7 +121,10 @@ export function createLate({ books, leases, rules }: Judged) {
         books.broken.push(`I8: server ${id} outlived a tick in which others alone failed`);
       if (quality === "apart") continue;
       const past = (ticksPast.get(id) ?? 0) + 1;
-      const most = Math.max(past === 1 ? 0 : (mostTicks.get(id) ?? 0), Math.ceil(waited / rules.capacity) + 1);
+      const most = Math.max(
+        past === 1 ? 0 : (mostTicks.get(id) ?? 0),
+        Math.ceil((troubles.has(id) ? waitedAgain : waited) / rules.capacity) + 1,
+      );
       mostTicks.set(id, most);
       ticksPast.set(id, past);
       books.longestOverstay = Math.max(books.longestOverstay, past);

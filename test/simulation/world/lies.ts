@@ -103,6 +103,8 @@ export function openLies(simulator: Simulator, clock: Clock, books: Books) {
       const answer = await confirm(request, on, simulator, { nowhere: ++nowhere, now: clock.now + clock.skew });
       if (answer !== null) {
         told(lie, about, request);
+        // Its row is missed until its end, and many of them are more than can be believed.
+        if (on === "create") books.doubts.add("what was made is not there");
         return answer;
       }
     }
