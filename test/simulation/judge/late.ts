@@ -92,7 +92,7 @@ export function createLate({ books, leases, rules }: Judged) {
     diedBefore = books.died;
     const waited = backlog + (deaths.at(-1) ?? 0);
     // What is tried again waits behind the proofs of what has died before, too.
-    const waitedAgain = backlog + deaths.slice(-PROVEN_TICKS).reduce((sum, count) => sum + count, 0);
+    const waitedAgain = backlog + deaths.slice(-PROVEN_TICKS).reduce((sum, died) => sum + died, 0);
     for (const { server, isDue } of ends) {
       const { id } = server;
       if (isProtected(server)) protectedAt.set(id, now);
