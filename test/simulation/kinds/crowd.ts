@@ -100,5 +100,5 @@ export const CROWD: Kind = {
   history,
   isMoneyJudged: false,
   enough: 8,
-  mustMeet: ["step many"],
+  mustMeet: ["step many", "reason expired", "reason requested", "code limit_count", "report remaining budget"],
 };
