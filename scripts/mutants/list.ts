@@ -3,6 +3,7 @@ import { ANSWERING } from "./answering.ts";
 import { ASKING } from "./asking.ts";
 import { CALLING } from "./calling.ts";
 import { COUNTING } from "./counting.ts";
+import { FRESH } from "./fresh.ts";
 import { HOOKS } from "./hooks.ts";
 import { JUDGING } from "./judging.ts";
 import { LEDGER } from "./ledger.ts";
@@ -21,6 +22,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ASKING,
   ...CALLING,
   ...COUNTING,
+  ...FRESH,
   ...HOOKS,
   ...JUDGING,
   ...LEDGER,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Configuration } from "../../src/deployment.ts";
 import { between, watchFlight } from "../behind.ts";
 import { brakeOn } from "../brakes.ts";
-import { HOUR, MINUTE, minutes, NOW, refusing, SECOND, servers, type Mayfly } from "../mayfly.ts";
+import { HOUR, LOCAL, MINUTE, minutes, NOW, refusing, SECOND, servers, type Mayfly } from "../mayfly.ts";
 import { answerOf, labels, listed, names } from "./deliveries.ts";
 import { CONFIGURATION, fromGithub, fromStandard, githubHeaders, openHooks, OWNER, pullRequest } from "./senders.ts";
 
@@ -36,6 +36,18 @@ describe("the rules of a hook", () => {
     expect(names(mayfly)).toEqual(["web-7", "db-7", "cache-7"]);
     expect(flight.most).toBe(1);
   });
+});
+
+it("an event moves a machine's end as far as its policy lets it live by now, counted from when it was asked for", async () => {
+  const under = (longest: string) => JSON.stringify([{ name: "preview", longest }]);
+  const mayfly = openHooks({ ...LOCAL, POLICIES: under("8h") });
+  const send = (act: string) => fromStandard(mayfly, { type: `machine.${act}`, data: { name: "box", ttl: "2h" } });
+  await send("create");
+  mayfly.configure({ POLICIES: under("3h") });
+  mayfly.advance(90 * MINUTE);
+  await send("renew");
+  expect(Number(labels(mayfly)[0]?.["mayfly-expires"]) * SECOND).toBe(NOW + 3 * HOUR);
+  expect(await listed(mayfly, "?state=refused")).toEqual([]);
 });
 
 describe("what has to wait is tried again", () => {

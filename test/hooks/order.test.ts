@@ -63,6 +63,20 @@ describe("facts count by when they were so, whatever order they come in", () => 
     expect(names(mayfly)).toEqual([]);
   });
 
+  it("nor does it where an older create comes between them: the newest counts, not the last", async () => {
+    const mayfly = openHooks();
+    await fromGithub(mayfly, pullRequest("opened", NOW - 50 * SECOND));
+    await fromGithub(mayfly, pullRequest("reopened", NOW - 30 * SECOND));
+    await fromGithub(mayfly, pullRequest("synchronize", NOW - 45 * SECOND));
+    expect(didIn(await fromGithub(mayfly, pullRequest("closed", NOW - 40 * SECOND)))).toEqual([]);
+    await minutes(mayfly, 2);
+    expect(names(mayfly)).toEqual(["pr-7"]);
+    expect(didIn(await fromGithub(mayfly, pullRequest("closed", NOW - 20 * SECOND)))).toMatchObject([
+      { do: "destroy" },
+    ]);
+    expect(names(mayfly)).toEqual([]);
+  });
+
   it("an end that is older than a create which still waits leaves the machine to that", async () => {
     const mayfly = openHooks();
     await fromGithub(mayfly, pullRequest("opened", NOW - 50 * SECOND));

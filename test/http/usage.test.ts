@@ -232,6 +232,16 @@ describe("whose usage a caller sees", () => {
   });
 });
 
+it("an owner with tokens of two policies is told of all that it has, and by account of what it has under each", async () => {
+  const mayfly = createMayfly({}, { policies: [{ name: "team", account: "policy" as const }] });
+  const plain = await mayfly.tokenOf("alice");
+  await create(mayfly, "a", {}, plain);
+  await create(mayfly, "b", {}, await mayfly.tokenOf("alice", { policy: "team" }));
+  expect((await usage(mayfly, "?owner=tok.alice", plain)).machines_live).toBe(2);
+  for (const query of ["", "?account=tok.alice", "?owner=tok.alice&account=tok.alice"])
+    expect((await usage(mayfly, query, plain)).machines_live).toBe(1);
+});
+
 /** How D1 goes about it. */
 async function planOf(filter: { account: string | null; owner: string | null }): Promise<string> {
   const plans: string[] = [];

@@ -7,6 +7,7 @@ import {
   machineIn,
   machinesIn,
   MINUTE,
+  minutes,
   NOW,
   SECOND,
   type Mayfly,
@@ -112,7 +113,7 @@ describe("renew", () => {
   it("case 13: has no way past max_until, however often it is asked", async () => {
     const mayfly = createMayfly({ MAX_AGE: "2h" });
     await put(mayfly, "box", { ttl: "1h" });
-    for (let minutes = 0; minutes < 150; minutes += 10) {
+    for (let minute = 0; minute < 150; minute += 10) {
       await renew(mayfly, "50m");
       mayfly.advance(10 * MINUTE);
       await mayfly.tick();
@@ -140,6 +141,22 @@ describe("keep_on_failure", () => {
     await mayfly.tick();
     expect(servers(mayfly)).toEqual([]);
   });
+
+  it.each([0, 1, 499, 500, 999])(
+    "moves it nearer too, though its label cannot be written for a while, %d ms behind a second",
+    async (part) => {
+      const mayfly = createMayfly();
+      mayfly.advance(part);
+      await put(mayfly, "box", { ttl: "5h", keep_on_failure: "1h" });
+      mayfly.simulator.fault({ method: "PUT", path: "^/v1/servers/", times: 99, status: 503, code: "unavailable" });
+      expect((await mayfly.send("DELETE", "/v1/machines/box?outcome=failure")).status).toBe(200);
+      await minutes(mayfly, 20);
+      expect(labelEnd(mayfly)).toBe(NOW + 5 * HOUR);
+      expect(machineIn(await mayfly.send("GET", "/v1/machines/box")).expires_at).toBe(at(NOW + part + HOUR));
+      await minutes(mayfly, 42);
+      expect(servers(mayfly)).toEqual([]);
+    },
+  );
 
   it("is on failure only, only where it was asked for, and within max_until", async () => {
     const mayfly = createMayfly();

@@ -374,6 +374,30 @@ describe("a machine that outlives the end of its row", () => {
     expect(bill(mayfly)).toBe(2 * 11_424);
   });
 
+  it("that landed when its end was booked already, and could not be looked at then, is charged until it is gone", async () => {
+    const mayfly = createMayfly();
+    await mayfly.send("GET", "/v1/server_types");
+    let phase: string | null = null;
+    between(mayfly, async (request, real) => {
+      if (request.method === "POST" && phase === null) {
+        await destroy(mayfly, "box");
+        await minutes(mayfly, 40);
+        ({ phase } = await rowOf(mayfly, "box"));
+        mayfly.simulator.fault({ method: "GET", path: "^/v1/servers/", times: 1, status: 503, code: "unavailable" });
+      }
+      return real(request);
+    });
+    expect((await mayfly.send("PUT", "/v1/machines/box", BODY)).status).toBe(409);
+    expect(phase).toBe("destroyed");
+    expect(servers(mayfly)).toHaveLength(1);
+    mayfly.advance(2 * HOUR);
+    await minutes(mayfly, 2);
+    expect(servers(mayfly)).toEqual([]);
+    await untilBooked(mayfly);
+    expect(await sumOf(mayfly)).toBe(bill(mayfly));
+    expect(bill(mayfly)).toBe(3 * 11_424);
+  });
+
   it("that was given up is charged until then, and from then on when it is ours again", async () => {
     const mayfly = createMayfly();
     await create(mayfly, "a");

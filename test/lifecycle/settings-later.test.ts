@@ -211,6 +211,22 @@ describe("where a policy is taken out while tokens and machines live", () => {
   });
 });
 
+describe("where a policy's longest is made shorter", () => {
+  it("a failed job's machine is kept for no longer than that, counted from when it was asked for, and no more where that is over", async () => {
+    const under = (longest: string) => JSON.stringify([{ name: "ci", longest }]);
+    const mayfly = createMayfly({ ...LOCAL, POLICIES: under("8h") });
+    const token = await mayfly.tokenOf("alice", { policy: "ci" });
+    await put(mayfly, "box", { ttl: "6h", keep_on_failure: "4h" }, token);
+    const since = mayfly.now();
+    mayfly.advance(HOUR);
+    mayfly.configure({ POLICIES: under("3h") });
+    const fail = () => mayfly.send("DELETE", "/v1/machines/box?outcome=failure", undefined, token);
+    expect((await fail()).body).toMatchObject({ kept_until: new Date(since + 3 * HOUR).toISOString() });
+    mayfly.configure({ POLICIES: under("1h") });
+    expect(machineIn(await fail()).status).toBe("destroyed");
+  });
+});
+
 describe("where a job's token counts no more", () => {
   it.each([
     ["OIDC_AUDIENCE is another", { OIDC_AUDIENCE: "elsewhere" }, 401],

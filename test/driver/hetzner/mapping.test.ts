@@ -192,3 +192,23 @@ describe("a server's firewalls", () => {
       expect(await attached(firewalls)).toBeNull();
   });
 });
+
+describe("a server's networks", () => {
+  const attached = async (private_net: unknown) =>
+    (await openWith({ status: "running", created: OLD, public_net: { firewalls: [] }, private_net }).get("42"))
+      .attached;
+
+  it("are those that it is in", async () => {
+    const networks = [
+      { network: 7, ip: "10.0.0.5" },
+      { network: 8, ip: "10.1.0.5" },
+    ];
+    expect(await attached(networks)).toMatchObject({ networkIds: ["7", "8"] });
+    expect(await attached([])).toMatchObject({ networkIds: [] });
+  });
+
+  it("are not known where one of them cannot be read", async () => {
+    for (const networks of [undefined, null, {}, [{ network: 7 }, null], [{ ip: "10.0.0.5" }], [{ network: "7" }]])
+      expect(await attached(networks)).toBeNull();
+  });
+});
