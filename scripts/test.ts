@@ -7,8 +7,9 @@ import type { Readable } from "node:stream";
 
 /** By name, the longest first. */
 const LANES = {
-  "worker 1/2": ["--project", "worker", "--shard", "1/2"],
-  "worker 2/2": ["--project", "worker", "--shard", "2/2"],
+  "worker 1/3": ["--project", "worker", "--shard", "1/3"],
+  "worker 2/3": ["--project", "worker", "--shard", "2/3"],
+  "worker 3/3": ["--project", "worker", "--shard", "3/3"],
   e2e: ["--project", "e2e"],
 } as const;
 
