@@ -11,6 +11,7 @@ export const FRESH: readonly Mutant[] = [
     find: "create_rank = max(coalesce(create_rank, excluded.create_rank), coalesce(excluded.create_rank, create_rank))",
     replace: "create_rank = coalesce(excluded.create_rank, create_rank)",
     caughtBy: ["test/hooks/order.test.ts"],
+    test: "the newest counts, not the last",
   },
   {
     name: "one page of ended ones",
@@ -32,6 +33,7 @@ export const FRESH: readonly Mutant[] = [
     find: "coalesce(created_at, seen.value ->> 'createdAt'), destroyed_at = NULL, booked_at = NULL,",
     replace: "coalesce(created_at, seen.value ->> 'createdAt'), destroyed_at = NULL,",
     caughtBy: ["test/lifecycle/ledger.test.ts"],
+    test: "that landed when its end was booked already",
   },
   {
     name: "put off over its owner's word",
@@ -72,6 +74,7 @@ export const FRESH: readonly Mutant[] = [
     find: "Math.min(now + row.keepOnFailureMs, mostUntil(policy, row))",
     replace: "Math.min(now + row.keepOnFailureMs, row.maxUntil)",
     caughtBy: ["test/lifecycle/settings-later.test.ts"],
+    test: "a failed job's machine is kept for no longer than that",
   },
   {
     name: "torn down and back again",
@@ -81,7 +84,8 @@ export const FRESH: readonly Mutant[] = [
     file: "src/lifecycle/tear-down.ts",
     find: "  await store.endings.forbidReturns(meant, now());\n",
     replace: "",
-    caughtBy: ["test/lifecycle/many.test.ts"],
+    caughtBy: ["test/reaper/inventory.test.ts"],
+    test: "dies where its owner's word came after its row was closed",
   },
   {
     name: "an owner's sums of one account",
@@ -92,6 +96,7 @@ export const FRESH: readonly Mutant[] = [
     find: "account: owner === null ? caller.account : account,",
     replace: "account: caller.account,",
     caughtBy: ["test/http/usage.test.ts"],
+    test: "an owner with tokens of two policies",
   },
   {
     name: "a month and an hour",
@@ -122,6 +127,7 @@ export const FRESH: readonly Mutant[] = [
     find: "wallNow - OVERDUE_MS, wallNow + LONGEST_BACK_OFF_MS",
     replace: "wallNow - OVERDUE_MS, wallNow - LONGEST_BACK_OFF_MS",
     caughtBy: ["test/reaper/sweep.test.ts"],
+    test: "is red while a machine stays that should long be gone",
   },
   {
     name: "missing counts each time",
@@ -133,6 +139,7 @@ export const FRESH: readonly Mutant[] = [
     find: "else if (row.missingSince === null) pass.absent += 1;",
     replace: "else pass.absent += 1;",
     caughtBy: ["test/reaper/inventory.test.ts"],
+    test: "each doubt is released by itself",
   },
   {
     name: "five ask for the allowance at once",
@@ -162,7 +169,7 @@ export const FRESH: readonly Mutant[] = [
     file: "src/driver/hetzner/errors.ts",
     find: "Math.ceil(reset - now / 1000)",
     replace: "Math.ceil(reset - now)",
-    caughtBy: ["test/driver/hetzner/rate-limit.test.ts"],
+    caughtBy: ["test/driver/hetzner/errors.test.ts"],
   },
   {
     name: "a label's second rounded up",
@@ -173,6 +180,7 @@ export const FRESH: readonly Mutant[] = [
     find: "Math.floor(milliseconds / 1000) * 1000",
     replace: "Math.round(milliseconds / 1000) * 1000",
     caughtBy: ["test/lifecycle/leases.test.ts"],
+    test: "moves it nearer too",
   },
   {
     name: "reserved beyond the month",
@@ -183,6 +191,7 @@ export const FRESH: readonly Mutant[] = [
     find: "sumOf(inMonth(chargesUntil(row, reservedUntil(row.expiresAt, now))))",
     replace: "sumOf(chargesUntil(row, reservedUntil(row.expiresAt, now)))",
     caughtBy: ["test/http/usage.test.ts"],
+    test: "says what machines have cost this month",
   },
   {
     name: "older keys come late",
@@ -197,12 +206,14 @@ export const FRESH: readonly Mutant[] = [
   },
   {
     name: "an event counts its longest from now",
-    broken: "near its policy's longest an event does not move its machine's end at all, and is refused for good",
+    broken:
+      "where a policy's longest was made shorter, an event is refused for good instead of moving its machine's end as far as it may",
     kind: "key",
     promise: "I4",
     file: "src/hooks/carry-out.ts",
     find: "machine.requestedAt + longestOf(caller.policy, context.rules)",
     replace: "now + longestOf(caller.policy, context.rules)",
     caughtBy: ["test/hooks/carry-out.test.ts"],
+    test: "an event moves a machine's end as far as its policy",
   },
 ];
