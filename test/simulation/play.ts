@@ -75,7 +75,9 @@ export async function play(
   const projects = openProjects(provider, clock, books);
   const watched: Pick<Provider, "call"> = {
     call(request, installation, reads) {
-      if (!operations.isAway()) {
+      // The project that its token rules now has none of ours.
+      if (operations.isAway()) for (const server of ourServers()) judge.unseen(server);
+      else {
         operations.watch(request, provider.simulator.state());
         beside.watch(request);
       }
