@@ -229,7 +229,7 @@ export function openLeases(
       life.past = [...life.past, ...life.ends.map(({ span }) => span())];
       life.ends = [...life.ends, exactly(label), adoption(life, since)];
       life.doubtedAt = clock.now;
-      life.byHand = null;
+      if (life.byHand !== null) life.byHand = { ...life.byHand, isSure: false };
       if (life.word !== null) life.word = { ...life.word, isSure: false };
     },
   };
