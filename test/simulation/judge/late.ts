@@ -65,7 +65,10 @@ export function createLate({ books, leases, rules }: Judged) {
   const count = (what: string): void => meet(books.met, `late ${what}`);
 
   /** Why a machine is still there, though it is past its end; null where nothing excuses it. */
-  function excuseOf({ id }: ServerState, now: number): string | null {
+  function excuseOf(server: ServerState, now: number): string | null {
+    const { id } = server;
+    // Without a row it has to be found first, whatever end it is found with.
+    if ((leases.of(uidOf(server))?.doubtedAt ?? null) !== null) return "its row was in doubt";
     const trouble = troubles.get(id);
     if (trouble !== undefined && now < trouble.failedAt + backOff(trouble.failures) + SLACK_MS) return trouble.by;
     if (now < (books.unseenAt.get(id) ?? 0) + TWO_PASSES_MS) return "was not shown";
