@@ -1,5 +1,5 @@
 /** What is wrong in creating, renewing and destroying, and in what is written down of it. */
-import { SIMULATION, type Mutant } from "./mutant.ts";
+import type { Mutant } from "./mutant.ts";
 
 export const LENDING: readonly Mutant[] = [
   {
@@ -110,7 +110,7 @@ export const LENDING: readonly Mutant[] = [
     file: "src/lifecycle/adopt.ts",
     find: "Math.min(Math.max(end ?? maxUntil, now + LEAST_MS), maxUntil)",
     replace: "Math.min(now + LEAST_MS, maxUntil)",
-    caughtBy: [SIMULATION],
+    caughtBy: ["test/simulation/by-hand.test.ts"],
   },
   {
     name: "claim whatever the lease",

@@ -227,7 +227,7 @@ export function openLeases(
     doubt(life: Life, label: number): void {
       const since: Call = { from: clock.now, to: null };
       life.past = [...life.past, ...life.ends.map(({ span }) => span())];
-      life.ends = [...life.ends, exactly(label), adoption(life, since)];
+      life.ends = [...life.ends, exactly(label), adoption(life, since, label)];
       life.doubtedAt = clock.now;
       if (life.byHand !== null) life.byHand = { ...life.byHand, isSure: false };
       if (life.word !== null) life.word = { ...life.word, isSure: false };
@@ -235,11 +235,11 @@ export function openLeases(
   };
 
   /** What is adopted lives on for a while; until then, nobody knows when that is. */
-  function adoption(life: Life, since: Call) {
+  function adoption(life: Life, since: Call, label: number) {
     return {
       span: (): Span => ({
-        from: since.from + LEAST_ADOPTED_MS - OFF_MS,
-        to: (life.doubtedAt === null ? since.from : clock.now) + LEAST_ADOPTED_MS + OFF_MS,
+        from: Math.max(label, since.from + LEAST_ADOPTED_MS - OFF_MS),
+        to: Math.max(label, (life.doubtedAt === null ? since.from : clock.now) + LEAST_ADOPTED_MS + OFF_MS),
       }),
       isOpen: () => false,
     };
