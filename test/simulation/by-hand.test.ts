@@ -32,7 +32,7 @@ const HISTORIES: Readonly<Record<string, readonly Step[]>> = {
     { do: "lose_d1" },
     minutes(45),
   ],
-  "a cron that is silent for half an hour": [lend(0, "1h"), minutes(5), { do: "pass", minutes: 30 }, minutes(30)],
+  "a cron that is silent for ten minutes": [lend(0, "1h"), minutes(5), { do: "pass", minutes: 10 }, minutes(30)],
   "a machine that is destroyed, and its name begun anew": [
     lend(0),
     { do: "destroy", ...ann, failed: false, ...quiet },
