@@ -267,10 +267,14 @@ export interface History {
   readonly plan?: "free" | "paid";
 }
 
-export const history: fc.Arbitrary<History> = fc.record({
-  minutesLeft: oneOf([720, 240, 130, 100, 40, 5]),
-  steps: fc.array(step, { minLength: 1, maxLength: 40, size: "max" }),
-});
+/** Histories of up to forty such steps. */
+export const historyOf = (minutesLeft: readonly number[], steps: fc.Arbitrary<Step>): fc.Arbitrary<History> =>
+  fc.record({
+    minutesLeft: oneOf(minutesLeft),
+    steps: fc.array(steps, { minLength: 1, maxLength: 40, size: "max" }),
+  });
+
+export const history = historyOf([720, 240, 130, 100, 40, 5], step);
 
 /** A history as `JSON.stringify` has written it; nothing is checked but that it is one. */
 export const parseHistory = (text: string): History =>

@@ -2,40 +2,36 @@
 import fc from "fast-check";
 import { eventAct } from "../events.ts";
 import { CALLER_ACTS, SERVED } from "../acts/caller-acts.ts";
-import { mishap, NAMES, step, type History } from "../history.ts";
+import { historyOf, mishap, NAMES, step } from "../history.ts";
 import { HANG_UP } from "../world/invocation.ts";
-import { HOUR, MINUTE } from "../world/settings.ts";
 import { callerAct, hangUp } from "./caller-steps.ts";
 import { withMishap } from "./with-mishap.ts";
-import type { Kind } from "./kind.ts";
+import { SHORT_LIVED, type Kind } from "./kind.ts";
 
 const act = callerAct(NAMES);
 const met = fc.oneof({ arbitrary: mishap, weight: 3 }, { arbitrary: hangUp, weight: 1 });
-const history: fc.Arbitrary<History> = fc.record({
-  minutesLeft: fc.constantFrom(720, 130, 5),
-  steps: fc.array(
-    fc.oneof(
-      { arbitrary: step, weight: 8 },
-      { arbitrary: withMishap(act, met), weight: 24 },
-      { arbitrary: withMishap(eventAct, mishap), weight: 4 },
-      {
-        arbitrary: fc.record({
-          do: fc.constant("together" as const),
-          first: act,
-          second: act,
-          order: fc.nat({ max: 2 ** 24 }),
-          mishap: met,
-        }),
-        weight: 3,
-      },
-    ),
-    { minLength: 1, maxLength: 40, size: "max" },
+const history = historyOf(
+  [720, 130, 5],
+  fc.oneof(
+    { arbitrary: step, weight: 8 },
+    { arbitrary: withMishap(act, met), weight: 24 },
+    { arbitrary: withMishap(eventAct, mishap), weight: 4 },
+    {
+      arbitrary: fc.record({
+        do: fc.constant("together" as const),
+        first: act,
+        second: act,
+        order: fc.nat({ max: 2 ** 24 }),
+        mishap: met,
+      }),
+      weight: 3,
+    },
   ),
-});
+);
 
 export const CALLER: Kind = {
   name: "caller",
-  rules: { maxAge: 4 * HOUR, launchDeadline: 15 * MINUTE, capacity: 30, names: NAMES },
+  rules: { ...SHORT_LIVED, names: NAMES },
   bindings: { MAX_MACHINES: "8", MAX_EUR_PER_MONTH: "off" },
   history,
   isMoneyJudged: false,

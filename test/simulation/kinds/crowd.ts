@@ -2,8 +2,7 @@
 import fc from "fast-check";
 import { fault, mishap, oneOf, only, order, TTLS, type History, type Step } from "../history.ts";
 import { MORE_OWNERS } from "../world/callers.ts";
-import { HOUR, MINUTE } from "../world/settings.ts";
-import type { Kind } from "./kind.ts";
+import { SHORT_LIVED, type Kind } from "./kind.ts";
 import type { Many } from "./many.ts";
 
 const NAMES = Array.from({ length: 120 }, (_, number) => `n${number}`);
@@ -89,7 +88,7 @@ const history: fc.Arbitrary<History> = fc.record({
 });
 
 const underPlan = ({ plan = "free" }: History): Pick<Kind, "rules" | "bindings"> => ({
-  rules: { maxAge: 4 * HOUR, launchDeadline: 15 * MINUTE, capacity: CAPACITY[plan], names: NAMES },
+  rules: { ...SHORT_LIVED, capacity: CAPACITY[plan], names: NAMES },
   bindings: { MAX_MACHINES: String(MOST_MACHINES), MAX_EUR_PER_MONTH: "100000", PLAN: plan },
 });
 

@@ -1,6 +1,7 @@
 /** A kind of histories: what its world is like, what may happen there, and what a run of it must have met to have shown anything. */
 import type fc from "fast-check";
 import type { History } from "../history.ts";
+import { HOUR, MINUTE } from "../world/settings.ts";
 import type { KindName } from "./shares.ts";
 
 /** What mayfly is set to, as the judge knows it; milliseconds. */
@@ -12,6 +13,9 @@ export interface Rules {
   /** Of machines. */
   readonly names: readonly string[];
 }
+
+/** All but the names, where a history is to reach the greatest age: shorter than by default. */
+export const SHORT_LIVED = { maxAge: 4 * HOUR, launchDeadline: 15 * MINUTE, capacity: 30 } as const;
 
 export interface Kind {
   readonly name: KindName;

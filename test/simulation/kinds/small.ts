@@ -4,14 +4,12 @@ import { EFFECTS, history, NAMES, ODDITIES } from "../history.ts";
 import { CALLS } from "../world/calls.ts";
 import { MISHAPS } from "../world/invocation.ts";
 import { OF_ALL } from "../world/limits.ts";
-import { HOUR, MINUTE } from "../world/settings.ts";
 import { JUDGED } from "../money/judgement.ts";
-import type { Kind } from "./kind.ts";
+import { SHORT_LIVED, type Kind } from "./kind.ts";
 
 export const SMALL: Kind = {
   name: "small",
-  // Shorter than by default, so that a history reaches it.
-  rules: { maxAge: 4 * HOUR, launchDeadline: 15 * MINUTE, capacity: 30, names: NAMES },
+  rules: { ...SHORT_LIVED, names: NAMES },
   bindings: { MAX_MACHINES: String(OF_ALL.machines), MAX_EUR_PER_MONTH: OF_ALL.eurPerMonth.toFixed(2) },
   history,
   isMoneyJudged: true,
