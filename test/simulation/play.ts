@@ -78,7 +78,7 @@ export async function play(
       // The project that its token rules now has none of ours.
       if (operations.isAway()) for (const server of ourServers()) judge.unseen(server);
       else {
-        operations.watch(request, provider.simulator.state());
+        operations.watch(request, () => provider.simulator.state());
         beside.watch(request);
       }
       return projects.call(request, installation, reads);

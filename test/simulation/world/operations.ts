@@ -80,14 +80,14 @@ export function openOperations({ mayfly, callers, judge, books, clock }: Given, 
     },
     isAway: (): boolean => token === "elsewhere",
     /** Holds a call against what is set, before it takes effect: nothing is made under the brake, and nothing of an unnamed one touched. */
-    watch({ method, url }: Pick<Request, "method" | "url">, state: State): void {
+    watch({ method, url }: Pick<Request, "method" | "url">, state: () => State): void {
       const { pathname } = new URL(url);
       const isMaking = method === "POST" && /^\/v1\/(servers|firewalls|networks|ssh_keys)$/.test(pathname);
       if (isMaking && creates === "off") books.broken.push(`brake: ${method} ${pathname} though CREATES is off`);
       const [, plural, id] = /^\/v1\/(servers|firewalls|networks|ssh_keys)\/(\d+)/.exec(pathname) ?? [];
       if (method === "GET" || areOthersNamed) return;
       if (plural !== "servers" && plural !== "firewalls" && plural !== "networks" && plural !== "ssh_keys") return;
-      const one = [...state[plural]].find((each) => each.id === Number(id));
+      const one = [...state()[plural]].find((each) => each.id === Number(id));
       const theirs = one === undefined ? undefined : labelsOf(one)[LABEL.installation];
       if (theirs !== undefined && theirs !== movedName(installation, moves))
         books.broken.push(`I2: ${method} ${pathname} of ${theirs}, which nobody has named as its own`);
