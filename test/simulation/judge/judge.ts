@@ -67,16 +67,8 @@ export function openJudge({ books, clock, leases, provider, installation }: Worl
   const ours = (): ServerState[] => provider.simulator.state().servers.filter((one) => isOf(one, installation));
   const theirs = (whose: Whose): ServerState[] => ours().filter((one) => keyOfServer(one) === keyOf(whose));
   /** Whether mayfly must know of a machine: it was shown since it was made, and has had its row all that time. */
-  const isPlain = (server: ServerState): boolean => {
-    const life = leases.of(uidOf(server));
-    return (
-      life !== undefined &&
-      life.isTold &&
-      life.doubtedAt === null &&
-      !provider.isOdd(server.id) &&
-      !books.unseenAt.has(server.id)
-    );
-  };
+  const isPlain = (server: ServerState): boolean =>
+    leases.isKnown(uidOf(server)) && !provider.isOdd(server.id) && !books.unseenAt.has(server.id);
 
   function readTold({ status, text }: Answer): { told: readonly Told[]; keptUntil: number | null } {
     if (status >= 300 || text === "") return { told: [], keptUntil: null };
@@ -179,6 +171,21 @@ export function openJudge({ books, clock, leases, provider, installation }: Worl
     };
   }
 
+  function begin(ask: Ask) {
+    switch (ask.do) {
+      case "create":
+        return create(ask);
+      case "renew":
+        return renew(ask);
+      case "destroy":
+        return destroy(ask);
+      case "destroy_all":
+        return destroyAll(ask);
+      default:
+        return { over: () => {}, after: () => {} };
+    }
+  }
+
   /** What a person wrote may be written over. */
   function forgetHand(life: Life): void {
     if (life.byHand !== null) life.byHand = { ...life.byHand, isSure: false };
@@ -188,16 +195,7 @@ export function openJudge({ books, clock, leases, provider, installation }: Worl
     leases,
     /** Something is asked; what it answers is told how that was answered, undefined where the Worker died over it. */
     asks(ask: Ask): (answer: Answer | undefined) => void {
-      const asked =
-        ask.do === "create"
-          ? create(ask)
-          : ask.do === "renew"
-            ? renew(ask)
-            : ask.do === "destroy"
-              ? destroy(ask)
-              : ask.do === "destroy_all"
-                ? destroyAll(ask)
-                : { over: () => {}, after: () => {} };
+      const asked = begin(ask);
       const isFirst = calls.begun === calls.over;
       const mine = ++calls.begun;
       return (answer) => {

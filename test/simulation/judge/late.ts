@@ -78,10 +78,7 @@ export function createLate({ books, leases, rules }: Judged) {
   }
 
   /** Whether mayfly must know of a machine, so that the first tick past its end ends it. */
-  function isPlain(server: ServerState): boolean {
-    const life = leases.of(uidOf(server));
-    return life !== undefined && life.isTold && life.doubtedAt === null && !books.unseenAt.has(server.id);
-  }
+  const isPlain = (server: ServerState): boolean => leases.isKnown(uidOf(server)) && !books.unseenAt.has(server.id);
 
   /** Looks at what is left after a tick that began at `now`. */
   return function afterTick(servers: readonly ServerState[], now: number, quality: Quality): void {

@@ -111,6 +111,11 @@ export function openLeases(
     of: (uid: string): Life | undefined => lives.get(uid),
     all,
     byKey,
+    /** Whether an answer has told of it, and its row has been there since. */
+    isKnown(uid: string): boolean {
+      const life = lives.get(uid);
+      return life !== undefined && life.isTold && life.doubtedAt === null;
+    },
 
     /** Somebody asks for a machine, from now on until the call's `to` is set. */
     create(
