@@ -1,4 +1,5 @@
 /** What callers and cron do to one mayfly, and what is written down of the answers. */
+import { checkAnswer } from "./acts/call.ts";
 import { performCaller } from "./acts/caller.ts";
 import { isCallerAct, type CallerAct } from "./acts/caller-acts.ts";
 import { performOperator } from "./acts/operator.ts";
@@ -12,11 +13,12 @@ import type { Database } from "./world/database.ts";
 import { checkEnded, EVENT_TTL, factOf, ownerOf, PULL_REQUEST, sendEvent, type EventAct } from "./events.ts";
 import { LIVES, type Act } from "./history.ts";
 import type { Kind } from "./kinds/kind.ts";
-import type { Answer, Installation } from "./world/installation.ts";
+import type { Installation } from "./world/installation.ts";
 import type { Circumstances } from "./world/invocation.ts";
 import type { Clock, Provider } from "./world/provider.ts";
 import type { SweepReport } from "../../src/reaper/report.ts";
 import type { Money } from "./money/money.ts";
+import { meet } from "./tally.ts";
 import type { Ask, Judge } from "./judge/judge.ts";
 import { keyOf, type Whose } from "./judge/leases.ts";
 import type { Secrets } from "./judge/secrets.ts";
@@ -73,9 +75,9 @@ export async function perform(scene: Scene, given: Act, circumstances: Circumsta
     holdMoney?.(answer);
     hold(answer);
     books.answers += 1;
-    if (answer !== undefined && answer.status < 300) books.served.set(owner, (books.served.get(owner) ?? 0) + 1);
+    if (answer !== undefined && answer.status < 300) meet(books.served, owner);
     books.trace.push(`${act.do}: ${answer?.status ?? "died"}`);
-    if (answer !== undefined) check(answer, `${method} ${path}`, scene);
+    if (answer !== undefined) checkAnswer(scene, answer, `${method} ${path}`);
     return answer;
   };
   switch (act.do) {
@@ -153,7 +155,7 @@ async function performEvent(scene: Scene, act: EventAct, circumstances: Circumst
     word.to = scene.clock.now;
   }
   books.trace.push(`${fact.action}: ${answer?.status ?? "died"}`);
-  if (answer !== undefined) check(answer, "an event", scene);
+  if (answer !== undefined) checkAnswer(scene, answer, "an event");
 }
 
 /** One tick, at its time or `off` it: its report, null where another sweep ran, undefined where the Worker died. */
@@ -176,9 +178,3 @@ export async function sweepOnce(
 }
 
 const pathOf = ({ owner, name }: Whose, what = ""): string => `/v1/machines/${name}${what}?owner=${owner}`;
-
-/** I7 and I8, as far as an answer shows them. */
-function check(answer: Answer, what: string, { books, secrets }: Scene): void {
-  if (answer.status === 500) books.broken.push(`I8: ${what} was answered with 500: ${answer.text}`);
-  secrets.answered(answer, what);
-}

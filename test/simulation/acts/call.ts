@@ -4,6 +4,7 @@ import type { Answer } from "../world/installation.ts";
 import type { Circumstances } from "../world/invocation.ts";
 import { noteUnseen } from "../judge/unseen.ts";
 import type { Scene } from "../acts.ts";
+import { meet } from "../tally.ts";
 import type { Anybody } from "../world/callers.ts";
 
 export interface Request {
@@ -17,7 +18,7 @@ export interface Request {
 
 /** Undefined where the Worker died over it, or its caller was gone. */
 export async function call(scene: Scene, circumstances: Circumstances, request: Request): Promise<Answer | undefined> {
-  const { books, clock, mayfly, callers, judge, secrets } = scene;
+  const { books, clock, mayfly, callers, judge } = scene;
   const { who, method, path, body, ask = { do: "read" } } = request;
   const send = async (own: Circumstances) => {
     const hears = judge.asks(ask);
@@ -36,8 +37,13 @@ export async function call(scene: Scene, circumstances: Circumstances, request: 
   books.answers += 1;
   books.trace.push(`${method} ${path} by ${who}: ${answer?.status ?? "died"}`);
   if (answer === undefined) return answer;
-  if (answer.status < 300) books.served.set(who, (books.served.get(who) ?? 0) + 1);
-  if (answer.status === 500) books.broken.push(`I8: ${method} ${path} was answered with 500: ${answer.text}`);
-  secrets.answered(answer, `${method} ${path}`);
+  checkAnswer(scene, answer, `${method} ${path}`);
+  if (answer.status < 300) meet(books.served, who);
   return answer;
+}
+
+/** I7 and I8, as far as an answer shows them. */
+export function checkAnswer({ books, secrets }: Scene, answer: Answer, what: string): void {
+  if (answer.status === 500) books.broken.push(`I8: ${what} was answered with 500: ${answer.text}`);
+  secrets.answered(answer, what);
 }

@@ -1,7 +1,7 @@
 /** What a history has to be judged by: what went wrong when, how often, and what is broken. */
 import { LABEL } from "../../../src/machine/labels.ts";
 import type { LogEvent } from "../../../src/log.ts";
-import type { Met } from "../tally.ts";
+import { meet, type Met } from "../tally.ts";
 
 export interface Books {
   /** What has machines looked after later, or health red, though nothing is wrong. */
@@ -88,6 +88,6 @@ export function noteWide(books: Books, what: string, request: Request): void {
 export const CONCERNS_ALL: ReadonlySet<string> = new Set(["rate_limited", "unauthorized"]);
 
 export function strike(books: Books, what: string, now: number, times = 1): void {
-  books.strikes.set(what, (books.strikes.get(what) ?? 0) + times);
+  meet(books.strikes, what, times);
   books.struckAt = now;
 }

@@ -1,6 +1,7 @@
 /** Whether a call was rightly let through, or rightly refused, by what machines come to (I6). */
 import { hourOf, type ByMonth, type Order } from "./charges-by-hand.ts";
 import { limitsOfOwner, MOST_OF_ALL } from "../world/limits.ts";
+import { meet } from "../tally.ts";
 import { openMost } from "./most.ts";
 import { ALL, NONE, openSums, type Facts, type Moment, type Tolerance } from "./sums.ts";
 
@@ -54,7 +55,7 @@ export function openJudgement(facts: Facts) {
   const { books, market } = facts;
   const sums = openSums(facts);
   const most = openMost(facts, sums.latestOf);
-  const count = (what: string): void => void books.money.set(what, (books.money.get(what) ?? 0) + 1);
+  const count = (what: string): void => meet(books.money, what);
 
   /** Whether what must be known is within a limit; what is only tolerated is counted. */
   function hold(what: string, limit: number | null, value: (allowed: Allowed) => number): void {
