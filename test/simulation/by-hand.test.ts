@@ -47,6 +47,22 @@ const HISTORIES: Readonly<Record<string, readonly Step[]>> = {
     { do: "unprotect", which: 0 },
     minutes(20),
   ],
+  "a machine that a person protects to the latest end that it could have, and whose row is lost": [
+    lend(0),
+    { do: "protect", which: 0 },
+    { do: "pass", minutes: 90 },
+    { do: "pass", minutes: 30 },
+    { do: "lose_d1" },
+  ],
+  "a machine that is renewed near its latest end, and goes as far as that": [
+    lend(0),
+    minutes(10),
+    { do: "renew", ...ann, ttl: "1h", ...quiet },
+    minutes(55),
+    { do: "renew", ...ann, ttl: "3h", ...quiet },
+    { do: "renew", ...ann, ttl: "3h", ...quiet },
+    minutes(70),
+  ],
 };
 
 it.each(Object.entries(HISTORIES))("keeps the promises over %s", async (_what, steps) => {

@@ -239,12 +239,19 @@ export function openLeases(
     },
   };
 
-  /** What is adopted lives on for a while; until then, nobody knows when that is. */
+  /** What is adopted lives on for a while, within what it was promised at most; until then, nobody knows when that is. */
   function adoption(life: Life, since: Call, label: number) {
+    const { maxes } = life;
     return {
       span: (): Span => ({
-        from: Math.max(label, since.from + LEAST_ADOPTED_MS - OFF_MS),
-        to: Math.max(label, (life.doubtedAt === null ? since.from : clock.now) + LEAST_ADOPTED_MS + OFF_MS),
+        from: Math.min(
+          Math.max(label, since.from + LEAST_ADOPTED_MS - OFF_MS),
+          ...maxes.map(({ span }) => span().from),
+        ),
+        to: Math.min(
+          Math.max(label, (life.doubtedAt === null ? since.from : clock.now) + LEAST_ADOPTED_MS + OFF_MS),
+          Math.max(...maxes.map(({ span }) => span().to)),
+        ),
       }),
       isOpen: () => false,
     };
