@@ -69,6 +69,11 @@ const EXCEPTIONS: readonly Exception[] = [
     ],
   },
   {
+    because: "likewise",
+    in: /FROM machines AS last WHERE last\.rowid = \(SELECT rowid FROM machines\s.* ORDER BY requested_at DESC LIMIT 1\)/s,
+    steps: ["SEARCH machines USING INDEX machines_by_ended_name (owner=? AND name=?)"],
+  },
+  {
     because: "one machine's events: it lives a day or so, and an end that was asked for is asked for once",
     in: /^INSERT INTO events|^SELECT \* FROM events WHERE .*\buid = \?/,
     steps: [

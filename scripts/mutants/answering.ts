@@ -234,8 +234,8 @@ export const ANSWERING: readonly Mutant[] = [
     kind: "key",
     promise: "I3",
     file: "src/http/edge/errors.ts",
-    find: 'new Set(["store_unavailable", "store_full", "provider_unavailable"])',
-    replace: 'new Set(["store_unavailable", "store_full"])',
+    find: '  "provider_unavailable",\n  "internal",',
+    replace: '  "internal",',
     caughtBy: ["test/http/repeats.test.ts"],
   },
   {

@@ -8,8 +8,8 @@ export const LIMITS: readonly Mutant[] = [
     kind: "check",
     promise: "I6",
     file: "src/store/machines.ts",
-    find: '${revoked("?")} UNION ALL ${BEYOND_LIMITS}`',
-    replace: '${revoked("?")} UNION ALL SELECT 1 WHERE coalesce(?, ?, ?, ?) < 0`',
+    find: '${revoked("?")} UNION ALL ${BEYOND_LIMITS}$',
+    replace: '${revoked("?")} UNION ALL SELECT 1 WHERE coalesce(?, ?, ?, ?) < 0$',
     caughtBy: ["test/lifecycle/limits.test.ts"],
   },
   {

@@ -1,25 +1,15 @@
 import type { Store } from "../store/store.ts";
 import type { NewToken, TokenRow } from "../store/tokens.ts";
 import { sha256Hex } from "./hash.ts";
+import { KEY_LIFE_MS } from "./idempotency-key.ts";
 import { tokenPolicy, type Policy } from "./policy.ts";
 import type { AuthSettings } from "./settings.ts";
 import { TOKEN, writeToken } from "./token-form.ts";
-
-/** What an admin calls an owner. It is kept as `tok.<name>`, which no other kind of owner can be. */
-const NAME = /^[a-z0-9]([a-z0-9-]{0,57}[a-z0-9])?$/;
-export const TOKEN_OWNER_RULE = "must be 1 to 59 lower-case letters, digits and inner hyphens";
-export const isTokenOwner = (text: string): boolean => NAME.test(text);
 
 /** What an admin says of a token: no control characters, no line breaks, nothing that UTF-8 cannot hold. */
 const NOTE = /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]{0,200}$/u;
 export const TOKEN_NOTE_RULE = "must be one line of at most 200 characters, and hold no token";
 export const isTokenNote = (text: string): boolean => NOTE.test(text) && !TOKEN.test(text);
-
-const KEY = /^[!-~]{1,200}$/;
-export const IDEMPOTENCY_KEY_RULE = "must be 1 to 200 visible ASCII characters";
-export const isIdempotencyKey = (text: string): boolean => KEY.test(text);
-/** How long a repeat is known by its key. */
-const KEY_LIFE_MS = 24 * 60 * 60 * 1000;
 
 export const DEFAULT_TOKEN_LIFE = "90d";
 export const LONGEST_TOKEN_LIFE = "366d";

@@ -103,7 +103,8 @@ async function prolong(
   const most = Math.min(machine.maxUntil, machine.requestedAt + longestOf(caller.policy, context.rules));
   const leftMs = Math.floor((Math.min(now + lengthMs, most) - now) / 1000) * 1000;
   if (leftMs < 60_000 || now + leftMs <= machine.expiresAt) return done(machine);
-  return renewMachine(context, caller, machine, formatDuration(leftMs));
+  const renewed = await renewMachine(context, caller, machine, formatDuration(leftMs));
+  return renewed.ok ? done(renewed.value.row) : renewed;
 }
 
 /** Reads in one trip what a create is about to read; its first look is the one that tells whether it is one. */

@@ -1,15 +1,12 @@
 import * as z from "zod";
+import { isTokenOwner, TOKEN_OWNER_RULE } from "../auth/owner-key.ts";
 import {
   DEFAULT_TOKEN_LIFE,
-  IDEMPOTENCY_KEY_RULE,
-  isIdempotencyKey,
   isTokenNote,
-  isTokenOwner,
   LONGEST_TOKEN_LIFE,
   mintToken,
   revokeToken,
   TOKEN_NOTE_RULE,
-  TOKEN_OWNER_RULE,
   type MintRefusal,
 } from "../auth/tokens.ts";
 import { revokeWithAll } from "../lifecycle/revoke-token.ts";
@@ -21,7 +18,7 @@ import { json, problems } from "./edge/openapi.ts";
 import { HttpProblem } from "./edge/problem.ts";
 import { requireAdmin } from "./edge/require-admin.ts";
 import { type Api, createRoute } from "./edge/route.ts";
-import { duration, flag, metaOf, paging, pagination } from "./edge/schemas.ts";
+import { duration, flag, keyHeader, metaOf, paging, pagination } from "./edge/schemas.ts";
 import { timeOf, timeOrNull } from "./edge/times.ts";
 import { all, allOf } from "./tear-down.ts";
 
@@ -61,7 +58,7 @@ const post = createRoute({
   middleware: [requireAdmin, needsBody] as const,
   request: {
     query: z.strictObject({}),
-    headers: z.object({ "Idempotency-Key": z.string().refine(isIdempotencyKey, IDEMPOTENCY_KEY_RULE).optional() }),
+    headers: keyHeader,
     body: { content: { "application/json": { schema: mintBody } }, required: true },
   },
   responses: {

@@ -4,6 +4,7 @@ import { providerName } from "../machine/name.ts";
 import type { Priced } from "../machine/money.ts";
 import type { Limits } from "../store/machine-limits.ts";
 import type { NewMachine } from "../store/machines.ts";
+import { KEY_LIFE_MS } from "../auth/idempotency-key.ts";
 import { checkAttachments, noted, toConfirm, type Standing } from "./attachments.ts";
 import { attempt, tryingMachine } from "./attempt.ts";
 import { knownCatalogue } from "./catalogue.ts";
@@ -25,6 +26,8 @@ import { claimAt, claimLeftMs } from "./trying.ts";
  * repeat is the same machine and never renews it, another spec is `spec_mismatch`, and a name whose machine is gone starts
  * anew (I3, P20). While one call is trying, others are told of the machine to come.
  *
+ * With `isOnce` the name stands for one call and its repeats: for a day after its machine has ended, that machine is the answer.
+ *
  * An ambiguous failure leaves the row `requested`: the same call again looks and tries once more under the same provider
  * name, which the provider itself refuses to double. So does a call that was cut off, once its claim has passed.
  */
@@ -33,16 +36,20 @@ export async function createMachine(
   principal: Principal,
   name: string,
   said: MachineOrder,
+  { isOnce = false }: { readonly isOnce?: boolean } = {},
 ): Promise<Outcome<Created>> {
   const { store, rules } = context;
   const { owner } = principal;
   const planned = await planOf(context, principal, name, said);
   if (!planned.ok) return planned;
-  const plan = planned.value;
+  const plan = { ...planned.value, isOnce };
   // Twice, because a row can appear, or end, between the look and the insert.
   for (let look = 0; look < 2; look++) {
     const existing = await store.machines.byName(owner, name);
     if (existing !== null && isLive(existing)) return repeat(context, existing, plan);
+    const onceSince = isOnce ? context.now() - KEY_LIFE_MS : null;
+    if (existing !== null && hasEndedSince(existing, onceSince))
+      return isOrderedAlike(existing, plan) ? known(existing) : refused(OTHER_BODY);
     if (!rules.creates) return refused(CREATES_OFF);
     const now = context.now();
     const forbidden = await store.tombstones.until(owner, name, now);
@@ -65,7 +72,7 @@ export async function createMachine(
     if (!claimed.ok) return claimed;
     const standing = usable.value;
     const row = await rowOf(context, { ...sited, standing }, price.value, now);
-    const made = await begin(context, row, { ...sited, standing, limits });
+    const made = await begin(context, row, { ...sited, standing, limits, onceSince });
     if (made !== null) return made;
     const beyond =
       (await beyondCount(context, principal, limits)) ??
@@ -115,7 +122,7 @@ async function rowOf(context: RequestContext, plan: Ready, price: Priced, now: n
 function begin(
   context: RequestContext,
   row: NewMachine,
-  plan: Ready & { readonly limits: Limits },
+  plan: Ready & { readonly limits: Limits; readonly onceSince: number | null },
 ): Promise<Outcome<Created> | null> {
   const { machines } = context.store;
   const { limits, standing } = plan;
@@ -125,6 +132,7 @@ function begin(
     const used = await machines.insertUsing(row, until, {
       tokenId: claim.tokenId,
       limits,
+      onceSince: plan.onceSince,
       uses: standing?.uids ?? [],
     });
     return used === null
@@ -133,12 +141,15 @@ function begin(
   });
 }
 
-async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Promise<Outcome<Created>> {
+async function repeat(
+  context: RequestContext,
+  row: MachineRow,
+  plan: Plan & { readonly isOnce: boolean },
+): Promise<Outcome<Created>> {
   const { principal } = plan;
   const now = context.now();
   if (row.phase === "destroying" || row.expiresAt <= now) return refused(RELEASING);
-  // A row that was lost and found again does not know what was asked for.
-  if (row.specSha256 !== "" && row.specSha256 !== plan.specSha256) return refused(specMismatch(row.name));
+  if (!isOrderedAlike(row, plan)) return refused(plan.isOnce ? OTHER_BODY : specMismatch(row.name));
   if (row.phase !== "requested" || claimLeftMs(row, now) > 0) return known(row);
   if (!context.rules.creates) return refused(CREATES_OFF);
   // It was begun when the policy allowed more: what was made then lives, and what is made now goes by what holds now.
@@ -174,6 +185,20 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
     return beyond ?? known(row);
   });
 }
+
+const OTHER_BODY: Refusal = {
+  code: "spec_mismatch",
+  message: "This Idempotency-Key was used with another body, less than a day ago.",
+  next: "Repeat the first body, or use another key.",
+};
+
+/** A row that was lost and found again does not know what was asked for. */
+const isOrderedAlike = (row: MachineRow, { specSha256 }: Plan): boolean =>
+  row.specSha256 === "" || row.specSha256 === specSha256;
+
+/** Whether a machine has ended since then that was there, or may have been. `since` null = no matter. */
+const hasEndedSince = ({ phase, reason, destroyedAt }: MachineRow, since: number | null): boolean =>
+  since !== null && (destroyedAt ?? 0) > since && (phase !== "failed" || reason === "never_seen");
 
 const givenUp = (leftMs: number): Refusal => ({
   code: "released",

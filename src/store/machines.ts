@@ -1,7 +1,7 @@
 import type { MachineRow } from "../machine/machine.ts";
 import type { Rates } from "../machine/money.ts";
 import type { Candidate } from "../machine/spec.ts";
-import { LIVE_MACHINE, revoked } from "./conditions.ts";
+import { ENDED_MACHINE, LIVE_MACHINE, revoked } from "./conditions.ts";
 import { eventsOf } from "./events.ts";
 import { createMachineReads } from "./machine-reads.ts";
 import { createMachineObservations } from "./machine-observations.ts";
@@ -43,6 +43,8 @@ interface Conditions {
   readonly tokenId?: string | null;
   /** Null = none: it is there, and is counted. */
   readonly limits?: Limits | null;
+  /** No machine of that name may have ended since; null = no matter. */
+  readonly onceSince?: number | null;
 }
 
 /** What is written with a row: the uids of what its machine uses. */
@@ -61,13 +63,13 @@ export interface Chosen
 export function createMachineStore(db: Db) {
   /**
    * Holds the name and writes down the intent (I3, I6), and what the machine uses. Null when a live machine has it already, its owner
-   * gave it up, the minted token that asks for it has been revoked since it was looked at, or it would be beyond a limit; else how many
+   * gave it up, one of that name has ended since `onceSince`, the minted token that asks for it has been revoked since it was looked at, or it would be beyond a limit; else how many
    * of what it is to use may be used.
    */
   async function insertUsing(
     row: NewMachine,
     tryingUntil: number,
-    { tokenId = null, limits = null, uses }: Using,
+    { tokenId = null, limits = null, onceSince = null, uses }: Using,
   ): Promise<number | null> {
     const insert = insertInto(
       "machines",
@@ -100,8 +102,8 @@ export function createMachineStore(db: Db) {
         tried_at: row.requestedAt,
       },
       {
-        unless: `${NAME_GIVEN_UP} UNION ALL ${revoked("?")} UNION ALL ${BEYOND_LIMITS}`,
-        params: [tokenId, ...limitParams(limits)],
+        unless: `${NAME_GIVEN_UP} UNION ALL ${revoked("?")} UNION ALL ${BEYOND_LIMITS}${onceSince === null ? "" : ` UNION ALL ${ENDED_SINCE}`}`,
+        params: [tokenId, ...limitParams(limits), ...(onceSince === null ? [] : [onceSince])],
         tail: "ON CONFLICT DO NOTHING RETURNING uid",
       },
     );
@@ -204,3 +206,8 @@ export function createMachineStore(db: Db) {
 /** Decided in the insert itself, as a revocation is, so that of a create and a tombstone exactly one wins. */
 const NAME_GIVEN_UP = `SELECT 1 FROM tombstones
   WHERE tombstones.owner = new.owner AND tombstones.name = new.name AND until > new.requested_at`;
+
+/** The last of its name was there, or may have been, and has ended since: as the use case's own look has it. */
+const ENDED_SINCE = `SELECT 1 FROM machines AS last WHERE last.rowid = (SELECT rowid FROM machines
+    WHERE owner = new.owner AND name = new.name AND ${ENDED_MACHINE} ORDER BY requested_at DESC LIMIT 1)
+  AND last.destroyed_at > ? AND (last.phase <> 'failed' OR last.reason = 'never_seen')`;

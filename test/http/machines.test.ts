@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { UNKNOWN_PRICES } from "../../src/machine/money.ts";
 import { machineOf } from "../machine/fixtures.ts";
-import { BODY, createMayfly, HOUR, machineIn, machinesIn, MINUTE, NOW, SECOND, servers } from "../mayfly.ts";
+import { BODY, createMayfly, HOUR, machineIn, machinesIn, MINUTE, NOW, SECOND } from "../mayfly.ts";
 
 describe("a machine over HTTP", () => {
   it("P3: is created, listed, shown and destroyed", async () => {
@@ -86,13 +86,6 @@ describe("a machine over HTTP", () => {
     expect([first.status, second.status]).toEqual([201, 201]);
     expect(machineIn(first).name).not.toBe(machineIn(second).name);
     expect((await mayfly.send("GET", `/v1/machines/${machineIn(first).name}`)).status).toBe(200);
-  });
-
-  it("refuses an Idempotency-Key at POST, where a repeat would make another machine", async () => {
-    const mayfly = createMayfly();
-    const answer = await mayfly.send("POST", "/v1/machines", BODY, undefined, { "Idempotency-Key": "k" });
-    expect(answer).toMatchObject({ status: 422, body: { field: "Idempotency-Key" } });
-    expect(servers(mayfly)).toEqual([]);
   });
 
   it("S84: costs started hours at the price recorded at create, and nothing is free because its price is unknown", async () => {

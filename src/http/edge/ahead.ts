@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
+import { withPrefix } from "../../auth/owner-key.ts";
 import type { Asks } from "../../store/read-ahead.ts";
 import type { Whose } from "../../store/whose.ts";
 import type { AppEnv, Reads } from "./app-env.ts";
@@ -26,7 +27,8 @@ export const readAhead = (tell: Telling) =>
     c.set("ahead", async (seesAll) => {
       if (!(await isAllHere(c))) return null;
       const asks = await tell(c, ref);
-      const named = seesAll ? c.req.query("owner") : undefined;
+      const owner = seesAll ? c.req.query("owner") : undefined;
+      const named = owner === undefined ? undefined : withPrefix(owner);
       return asks && asAsked(asks, named, seesAll);
     });
     await next();

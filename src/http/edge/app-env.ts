@@ -82,6 +82,8 @@ export interface AppEnv {
     taken: Promise<void>;
     /** For the log: the machine that the request was about, by its id. */
     machine: string;
+    /** The name of the machine that the call may make. */
+    making: string;
     /** What to do where it is in doubt what came of a call that a repeat would do once more. Unset of all others. */
     insteadOfRepeating: string;
     /** For the log: what came of it, a problem's code or a word of the handler's. */

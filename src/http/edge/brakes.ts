@@ -29,7 +29,7 @@ export const brakeAddress = (host: Host) =>
  */
 const isNeverRefused = ({ method, path }: { readonly method: string; readonly path: string }): boolean =>
   method === "DELETE" ||
-  (method === "POST" && /^\/v1\/(?:teardown|sweeps|hooks\/[^/]+|holds\/[^/]+\/release)$/.test(path));
+  (method === "POST" && /^\/v1\/(?:teardown|reap|sweeps|hooks\/[^/]+|holds\/[^/]+\/release)$/.test(path));
 
 /** From here on the call counts for the account of its caller, as soon as it needs the provider. */
 export const paceAccount = (host: Host) =>

@@ -6,13 +6,28 @@ import { StoreError } from "../../store/db.ts";
 import { HttpProblem, type ProblemCode } from "./problem.ts";
 
 /** Under these it may have been done all the same. */
-const IN_DOUBT: ReadonlySet<ProblemCode> = new Set(["store_unavailable", "store_full", "provider_unavailable"]);
+const IN_DOUBT: ReadonlySet<ProblemCode> = new Set([
+  "store_unavailable",
+  "store_full",
+  "provider_unavailable",
+  "internal",
+]);
 
-/** Anything thrown, as the problem that the caller is told; `instead` is what to do in doubt, where a repeat would do it once more. */
-export function toProblem(error: unknown, instead?: string): HttpProblem {
+/** A call that makes something. */
+interface Making {
+  /** The name of the machine that it may have made. */
+  readonly making: string | undefined;
+  /** What to do in doubt, where a repeat would do it once more. */
+  readonly instead: string | undefined;
+}
+
+/** Anything thrown, as the problem that the caller is told. */
+export function toProblem(error: unknown, { making: name, instead }: Making): HttpProblem {
   const problem = meaningOf(error);
-  if (instead === undefined || !IN_DOUBT.has(problem.code)) return problem;
-  return new HttpProblem(problem.code, { ...problem.details, next: instead });
+  const { code, details } = problem;
+  if (!IN_DOUBT.has(code)) return problem;
+  const told = { ...details, more: { ...details.more, name } };
+  return new HttpProblem(code, instead === undefined ? told : { ...told, next: instead });
 }
 
 function meaningOf(error: unknown): HttpProblem {

@@ -12,6 +12,7 @@ const problem = z
     field: z.string().optional(),
     rule: z.string().optional(),
     next: z.string().optional(),
+    name: z.string().optional().meta({ description: "of the machine that may have been made all the same" }),
     policy: z.string().optional().meta({ description: "whose word it is" }),
     figures,
     limit: z.string().optional().meta({ description: "the limit of the provider's that was met, in its own word" }),

@@ -1,8 +1,10 @@
 import * as z from "zod";
+import { IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from "../../auth/idempotency-key.ts";
+import { parseOwner, withPrefix } from "../../auth/owner-key.ts";
 import { DURATION_RULE, parseDuration } from "../../machine/duration.ts";
 import { EVENT_KINDS } from "../../machine/event.ts";
 import { STATUSES } from "../../machine/machine.ts";
-import { isOwner, OWNER_RULE, parseRef } from "../../machine/name.ts";
+import { isOwner, parseRef } from "../../machine/name.ts";
 import { ROW_REASONS } from "../../machine/reason.ts";
 import { isProviderWord, TOKEN_RULE } from "../../machine/spec.ts";
 import { parseLabelSelector } from "../../machine/selector.ts";
@@ -24,10 +26,12 @@ export const labelSelector = checked((text) => parseLabelSelector(text)).meta({
   example: "run=1,!kept",
 });
 export const providerWord = z.string().refine(isProviderWord, TOKEN_RULE);
-const owner = z.string().refine(isOwner, OWNER_RULE);
+const owner = checked((text) => parseOwner(text)).meta({ type: "string", example: "tok.alice" });
 export const account = z
   .string()
-  .refine(isOwner, "must be an account: at most 63 lower-case letters, digits, `.` and `-`, like `gh.4711`");
+  .refine(isOwner, "must be an account: at most 63 lower-case letters, digits, `.` and `-`, like `gh.4711`")
+  .transform(withPrefix)
+  .meta({ type: "string", example: "gh.4711" });
 export const duration = z
   .string({ error: ({ input }) => (input === undefined ? "is required" : DURATION_RULE) })
   .refine((text) => parseDuration(text) !== null, DURATION_RULE);
@@ -42,6 +46,11 @@ const wholeNumber = (fallback: number, most: number) => {
     .default(fallback)
     .meta({ type: "integer", minimum: 1, maximum: most, default: fallback });
 };
+
+/** On every route that makes something under no name of the caller's. */
+export const keyHeader = z.object({
+  "Idempotency-Key": z.string().refine(isIdempotencyKey, IDEMPOTENCY_KEY_RULE).optional(),
+});
 
 /** On every route of what an owner has: an admin may name another. */
 export const ownerQuery = z.strictObject({ owner: owner.optional() });

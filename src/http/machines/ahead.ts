@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { nameOfKey } from "../../auth/idempotency-key.ts";
 import { checkName, parseRef, type Ref } from "../../machine/name.ts";
 import { checkOrder } from "../../lifecycle/order.ts";
 import { readsOfCreate } from "../../lifecycle/plan.ts";
@@ -17,7 +18,10 @@ export function readMachinesAhead(app: Api): void {
   app.put("/v1/machines/:ref", readAhead(create));
   app.post(
     "/v1/machines",
-    readAhead((c) => create(c, madeName(c))),
+    readAhead(async (c) => {
+      const key = c.req.header("Idempotency-Key");
+      return create(c, key === undefined ? madeName(c) : await nameOfKey(key));
+    }),
   );
   app.get("/v1/machines", readAhead(list));
   app.get("/v1/machines/:ref", readAhead(about((reads, { whose }, ref) => reads.machines.toShow(whose, ref))));

@@ -1,7 +1,9 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { createMachine } from "../../lifecycle/create.ts";
+import { nameOfKey } from "../../auth/idempotency-key.ts";
 import { mayCreate } from "../../lifecycle/plan.ts";
+import { lookAgain } from "../../lifecycle/look-again.ts";
 import { waitWhileCreating } from "../../lifecycle/refresh.ts";
 import { done } from "../../lifecycle/refusal.ts";
 import { checkName, idOf } from "../../machine/name.ts";
@@ -12,7 +14,7 @@ import { needsBody } from "../edge/body.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { actor } from "../edge/owner.ts";
 import { unwrap, validOf } from "../edge/problem.ts";
-import { ownerQuery, wait } from "../edge/schemas.ts";
+import { keyHeader, ownerQuery, wait } from "../edge/schemas.ts";
 import { machineBody, orderOf, type MachineBody } from "./body.ts";
 import { candidate, candidateJson } from "../edge/candidates.ts";
 import { type Api, createRoute } from "../edge/route.ts";
@@ -26,12 +28,6 @@ const createdJson = z.object({
     .meta({ id: "CreatedMachine" }),
   warning: z.string().optional().meta({ description: "the sweeps are silent; health tells more" }),
 });
-
-/** Whoever sends one believes that a repeat makes nothing; here it would. */
-const notTaken = z
-  .string()
-  .optional()
-  .refine((key) => key === undefined, "is not taken here: PUT with a name of your own can be repeated");
 
 const put = createRoute({
   method: "put",
@@ -48,40 +44,57 @@ const put = createRoute({
 const post = createRoute({
   method: "post",
   path: "/v1/machines",
-  summary: "Create a machine under a name that is made for you",
+  summary: "Create a machine under a name that is made for you, always the same of one Idempotency-Key",
   middleware: needsBody,
-  request: { query, headers: z.object({ "Idempotency-Key": notTaken }), body },
-  responses: { 201: json(createdJson, "A new machine"), ...problems },
+  request: { query, headers: keyHeader, body },
+  responses: {
+    200: json(createdJson, "A repeat by its Idempotency-Key: the machine that is there, or has ended since"),
+    201: json(createdJson, "A new machine"),
+    ...problems,
+  },
 });
 
-const LOOK_FIRST =
-  "Look at GET /v1/machines first: a machine may have been made, and a repeat makes another. A PUT under a name of your own does not.";
+const asPut = (name: string): string =>
+  `A machine may have been made as ${name}, and a repeat of this call makes another. Send the same body as PUT /v1/machines/${name}: that cannot double it. With an Idempotency-Key this call cannot either.`;
 
 /** `PUT /v1/machines/{name}` and `POST /v1/machines`. */
 export function createRoutes(app: Api): void {
   app.openapi(put, async (c) => {
     const name = validOf(checkName(c.req.valid("param").ref));
-    const { answer, isNew } = await create(c, name, c.req.valid("query"), c.req.valid("json"));
+    const { answer, isNew } = await create(c, { name, asked: c.req.valid("query"), sent: c.req.valid("json") });
     return c.json(answer, isNew ? 201 : 200);
   });
 
   app.openapi(post, async (c) => {
-    c.set("insteadOfRepeating", LOOK_FIRST);
-    const { answer } = await create(c, madeName(c), c.req.valid("query"), c.req.valid("json"));
-    return c.json(answer, 201);
+    const key = c.req.valid("header")["Idempotency-Key"];
+    const name = key === undefined ? madeName(c) : await nameOfKey(key);
+    if (key === undefined) c.set("insteadOfRepeating", asPut(name));
+    const call = { name, asked: c.req.valid("query"), sent: c.req.valid("json") };
+    const { answer, isNew } = await create(c, { ...call, isOnce: key !== undefined });
+    return c.json(answer, isNew ? 201 : 200);
   });
 }
 
 /** The name that a machine gets whose caller gives it none: another for each call. */
 export const madeName = (c: Context<AppEnv>): string => `m-${c.get("requestId").slice(-12)}`;
 
-async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof query>, sent: MachineBody) {
+/** A call as its route has read it. */
+interface Call {
+  readonly name: string;
+  /** Its name is an Idempotency-Key's. */
+  readonly isOnce?: boolean;
+  readonly asked: z.infer<typeof query>;
+  readonly sent: MachineBody;
+}
+
+async function create(c: Context<AppEnv>, { name, isOnce = false, asked, sent }: Call) {
   const scope = c.get("scope");
   const principal = actor(c, asked.owner);
+  c.set("making", name);
   const order = orderOf(sent);
   // Nobody pays with a sweep for what is refused at sight.
   unwrap(mayCreate(scope, principal.policy, order));
-  const begin = () => createMachine(scope, principal, name, order);
+  const begin = () => createMachine(scope, principal, name, order, { isOnce });
   const work = begin();
   const warning = await sweepIfSilent(c, scope, work);
   const { row: created, isNew, candidates } = unwrap(await work);
@@ -91,11 +104,12 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
     const again = await begin();
     return again.ok ? done(again.value.row) : again;
   };
-  const row = unwrap(await waitWhileCreating(scope, created, waitMs, takeOver));
+  const waited = unwrap(await waitWhileCreating(scope, created, waitMs, takeOver));
+  const { row, observed } = isNew ? { row: waited, observed: null } : await lookAgain(scope, waited);
   c.set("machine", idOf(row.uid));
   c.set("outcome", isNew ? "created" : "repeated");
   c.header("Location", `/v1/machines/${idOf(row.uid)}`);
-  const machine = { ...toJson(row, scope.now()), candidates: candidates.map(candidateJson) };
+  const machine = { ...toJson(row, scope.now(), observed), candidates: candidates.map(candidateJson) };
   return { answer: warning === null ? { machine } : { machine, warning }, isNew };
 }
 

@@ -1,0 +1,12 @@
+import { base32 } from "../machine/base32.ts";
+import { sha256 } from "./hash.ts";
+
+const KEY = /^[!-~]{1,200}$/;
+export const IDEMPOTENCY_KEY_RULE = "must be 1 to 200 visible ASCII characters";
+export const isIdempotencyKey = (text: string): boolean => KEY.test(text);
+
+/** For so long what was made under a key, and has ended since, is not made again. */
+export const KEY_LIFE_MS = 24 * 60 * 60 * 1000;
+
+/** The name of the machine that is made under an idempotency key: always the same, 100 bits of the key's SHA-256. */
+export const nameOfKey = async (key: string): Promise<string> => `m-${base32(await sha256(key)).slice(0, 20)}`;

@@ -1,0 +1,137 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { between } from "../behind.ts";
+import { BODY, createMayfly, HOUR, machineIn, machinesIn, MINUTE, servers, type Mayfly } from "../mayfly.ts";
+
+const post = (mayfly: Mayfly, key: string | null, body: object = BODY, token: string = env.ADMIN_TOKEN) =>
+  mayfly.send("POST", "/v1/machines", body, token, key === null ? {} : { "Idempotency-Key": key });
+
+const told = z.object({ name: z.string(), next: z.string() });
+
+describe("a POST with an Idempotency-Key", () => {
+  it("makes one machine, however often it is sent, and answers that one", async () => {
+    const mayfly = createMayfly();
+    const first = await post(mayfly, "build-7");
+    const again = await post(mayfly, "build-7");
+    expect([first.status, again.status]).toEqual([201, 200]);
+    expect(machineIn(again).id).toBe(machineIn(first).id);
+    expect(servers(mayfly)).toHaveLength(1);
+    expect((await post(mayfly, "build-8")).status).toBe(201);
+    expect((await post(mayfly, null)).status).toBe(201);
+    expect((await post(mayfly, null)).status).toBe(201);
+    expect(servers(mayfly)).toHaveLength(4);
+  });
+
+  it("makes one machine, though several calls come at once", async () => {
+    const mayfly = createMayfly();
+    const answers = await Promise.all([1, 2, 3, 4].map(() => post(mayfly, "k")));
+    expect(new Set(answers.map((answer) => machineIn(answer).id)).size).toBe(1);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 200, 201]);
+    expect(servers(mayfly)).toHaveLength(1);
+  });
+
+  it("is each owner's own: the same key of two makes two", async () => {
+    const mayfly = createMayfly();
+    for (const who of ["ann", "bob"])
+      expect((await post(mayfly, "k", BODY, await mayfly.tokenOf(who))).status).toBe(201);
+    expect(servers(mayfly)).toHaveLength(2);
+  });
+
+  it("with another body is refused, before its machine has ended and after", async () => {
+    const mayfly = createMayfly();
+    const made = machineIn(await post(mayfly, "k"));
+    const other = { ...BODY, region: "nbg1" };
+    const ofTheKey: unknown = expect.stringContaining("Idempotency-Key");
+    const refused = {
+      status: 409,
+      body: { code: "spec_mismatch", detail: ofTheKey },
+    };
+    expect(await post(mayfly, "k", other)).toMatchObject(refused);
+    await mayfly.send("DELETE", `/v1/machines/${made.id}`);
+    expect(await post(mayfly, "k", other)).toMatchObject(refused);
+    expect(servers(mayfly)).toEqual([]);
+  });
+
+  it("answers a machine that has ended as ended, for a day, and then makes another", async () => {
+    const mayfly = createMayfly();
+    const made = machineIn(await post(mayfly, "k"));
+    await mayfly.send("DELETE", `/v1/machines/${made.id}`);
+    mayfly.advance(24 * HOUR - 1);
+    const again = await post(mayfly, "k");
+    expect([again.status, machineIn(again)]).toMatchObject([200, { id: made.id, status: "destroyed" }]);
+    expect(servers(mayfly)).toEqual([]);
+    mayfly.advance(1);
+    expect((await post(mayfly, "k")).status).toBe(201);
+  });
+
+  it("does not make a second machine where the first one ends between a look and the insert", async () => {
+    const mayfly = createMayfly();
+    const body = { ...BODY, image: 67_794_396 };
+    // The second call is held where it asks for an image, between its look and its insert, until the first one has come and gone.
+    let isHeld = false;
+    between(mayfly, async (request, real) => {
+      if (!isHeld && request.url.includes("/images/")) {
+        isHeld = true;
+        await mayfly.send("DELETE", `/v1/machines/${machineIn(await post(mayfly, "k", body)).id}`);
+      }
+      return real(request);
+    });
+    const slow = await post(mayfly, "k", body);
+    expect([isHeld, slow.status, machineIn(slow).status]).toEqual([true, 200, "destroyed"]);
+    expect(servers(mayfly)).toEqual([]);
+  });
+
+  it("is tried anew after a refusal that made nothing", async () => {
+    const mayfly = createMayfly();
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", status: 412, code: "resource_unavailable" });
+    expect((await post(mayfly, "k")).status).toBe(503);
+    mayfly.advance(MINUTE);
+    expect((await post(mayfly, "k")).status).toBe(201);
+  });
+
+  it.each(["", "two words", "a".repeat(201), "tab\there"])(
+    "is refused where the key breaks its rule: %j",
+    async (key) => {
+      const mayfly = createMayfly();
+      expect(await post(mayfly, key)).toMatchObject({ status: 422, body: { field: "Idempotency-Key" } });
+      expect(mayfly.simulator.requests()).toEqual([]);
+    },
+  );
+});
+
+describe("in doubt about a create", () => {
+  it("a POST without a key is told the name under which a PUT cannot double it", async () => {
+    const mayfly = createMayfly();
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", drop: "after" });
+    mayfly.simulator.fault({ method: "GET", path: "^/v1/servers", times: 9, status: 500, code: "server_error" });
+    const made: unknown = expect.stringMatching(/^m-/);
+    const lost = await post(mayfly, null);
+    expect(lost).toMatchObject({
+      status: 503,
+      body: { code: "provider_unavailable", name: made },
+    });
+    const { name, next } = told.parse(lost.body);
+    expect(next).toContain(`PUT /v1/machines/${name}`);
+    mayfly.simulator.clearFaults();
+    mayfly.advance(MINUTE);
+    expect([200, 201]).toContain((await mayfly.send("PUT", `/v1/machines/${name}`, BODY)).status);
+    expect(servers(mayfly)).toHaveLength(1);
+  });
+
+  it("a POST with a key, and a PUT, are told to repeat the call, and under which name the machine may be", async () => {
+    const mayfly = createMayfly();
+    for (const send of [() => post(mayfly, "k"), () => mayfly.send("PUT", "/v1/machines/box", BODY)]) {
+      mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", drop: "after" });
+      mayfly.simulator.fault({ method: "GET", path: "^/v1/servers", times: 2, status: 500, code: "server_error" });
+      const lost = await send();
+      expect(lost).toMatchObject({ status: 503, body: { next: "Repeat the same call; it cannot double anything." } });
+      mayfly.simulator.clearFaults();
+      mayfly.advance(MINUTE);
+      const { name } = told.parse(lost.body);
+      expect(machineIn(await send()).name).toBe(name);
+    }
+    expect(machinesIn(await mayfly.send("GET", "/v1/machines"))).toHaveLength(2);
+    expect(servers(mayfly)).toHaveLength(2);
+  });
+});
