@@ -18,12 +18,14 @@ import { holdRoutes } from "./holds.ts";
 import { readMachinesAhead } from "./machines/ahead.ts";
 import { attachRoutes } from "./machines/attach-to-network.ts";
 import { createRoutes } from "./machines/create.ts";
+import { destroyManyRoutes } from "./machines/destroy-many.ts";
 import { destroyRoutes } from "./machines/destroy.ts";
 import { readRoutes } from "./machines/read.ts";
 import { renewRoutes } from "./machines/renew.ts";
 import type { AppEnv, Host } from "./edge/app-env.ts";
 import { toProblem, untold } from "./edge/errors.ts";
-import { HttpProblem, problemResponse } from "./edge/problem.ts";
+import { HttpProblem, problemResponse, validOf } from "./edge/problem.ts";
+import { checkName } from "../machine/name.ts";
 import { Api } from "./edge/route.ts";
 import { resourceRoutes } from "./resources/routes.ts";
 import { sweepRoutes } from "./sweeps.ts";
@@ -50,6 +52,7 @@ export function createApp(host: Host): Api {
   readRoutes(app);
   renewRoutes(app);
   destroyRoutes(app);
+  destroyManyRoutes(app);
   resourceRoutes(app);
   attachRoutes(app);
   tearDownRoute(app);
@@ -69,6 +72,9 @@ export function createApp(host: Host): Api {
 /** Answers problem details for what no route answers, and for whatever is thrown on the way. */
 function answerErrors(app: Api, host: Host): void {
   app.notFound((c) => {
+    // A branch as a name, more likely than a path that anybody made up.
+    const name = /^\/v1\/(?:machines|firewalls|networks|ssh_keys)\/(.+\/.+)$/.exec(c.req.path)?.[1];
+    if (name !== undefined && c.req.method !== "POST") validOf(checkName(name, "ref"));
     c.set("outcome", "not_found");
     const problem = new HttpProblem("not_found", {
       detail: "There is nothing at this path.",
@@ -77,7 +83,7 @@ function answerErrors(app: Api, host: Host): void {
     return problemResponse(problem, c.get("requestId"));
   });
   app.onError((error, c) => {
-    const problem = toProblem(error, c.get("insteadOfRepeating"));
+    const problem = toProblem(error, { making: c.get("making"), instead: c.get("insteadOfRepeating") });
     c.set("outcome", problem.code);
     const more = untold(error, problem);
     if (more !== null) host.log({ event: "error", request_id: c.get("requestId"), error: more });

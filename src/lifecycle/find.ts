@@ -6,45 +6,60 @@ import type { Shown } from "../store/machine-reads.ts";
 import type { Context } from "./context.ts";
 import { breaksRule, done, type Outcome } from "./refusal.ts";
 
-/** The machine that a ref means to this caller; null = none. Unknown and foreign look the same. */
-export async function findMachine(
-  { store: { machines } }: Pick<Context, "store">,
-  principal: Principal,
-  ref: Ref,
-): Promise<MachineRow | null> {
-  if (ref.by === "name") return machines.byName(principal.owner, ref.name);
-  const row = await machines.byUid(ref.uid);
+/** For whom something is found. */
+type Finder = Pick<Principal, "owner" | "seesAll">;
+type Finding = Pick<Context, "store" | "now">;
+
+/**
+ * The machine that a ref means to this caller; null = none. Unknown and foreign look the same. What is written like a name means that
+ * name, also where its machine has ended or it was given up; only else it is the provider's id of a live machine.
+ */
+export async function findMachine(context: Finding, principal: Finder, ref: Ref): Promise<MachineRow | null> {
+  const { machines } = context.store;
+  const row = ref.by === "name" ? await machines.byName(principal.owner, ref.name) : await machines.byUid(ref.uid);
+  if (row === null && ref.by === "name") return atProviderId(context, principal, ref.name);
   return row !== null && maySee(principal, row) ? row : null;
 }
 
+/** Every provider's ids are numbers; nothing else is asked for. */
+const PROVIDER_ID = /^\d+$/;
+
+async function atProviderId({ store, now }: Finding, principal: Finder, text: string): Promise<MachineRow | null> {
+  if (!PROVIDER_ID.test(text)) return null;
+  const row = await store.machines.liveAt(text);
+  if (row === null || !maySee(principal, row)) return null;
+  return (await store.tombstones.until(principal.owner, text, now())) === null ? row : null;
+}
+
 /** The same, as it is shown. */
-export async function findToShow(
-  { store: { machines } }: Pick<Context, "store">,
-  principal: Principal,
-  ref: Ref,
-): Promise<Shown | null> {
+export async function findToShow(context: Finding, principal: Finder, ref: Ref): Promise<Shown | null> {
+  const { machines } = context.store;
   const shown = await machines.toShow(principal.owner, ref);
-  return shown !== null && (ref.by === "name" || maySee(principal, shown.row)) ? shown : null;
+  if (shown !== null || ref.by === "uid") return shown !== null && maySee(principal, shown.row) ? shown : null;
+  const row = await atProviderId(context, principal, ref.name);
+  return row && machines.toShow(principal.owner, { by: "uid", uid: row.uid });
 }
 
 /** The same of a firewall, a network or a key. */
 export async function findResource(
   { store: { resources } }: Pick<Context, "store">,
-  principal: Principal,
+  principal: Finder,
   kind: ResourceKind,
   ref: Ref,
 ): Promise<ResourceRow | null> {
-  if (ref.by === "name") return resources.byName(kind, principal.owner, ref.name);
+  const { owner } = principal;
+  const named = ref.by === "name" ? await resources.byName(kind, owner, ref.name) : null;
+  if (named !== null) return named;
+  if (ref.by === "name") return PROVIDER_ID.test(ref.name) ? resources.liveAt(kind, owner, ref.name) : null;
   const row = await resources.byUid(ref.uid);
   return row?.spec.kind === kind && maySee(principal, row) ? row : null;
 }
 
-const maySee = ({ owner, seesAll }: Principal, row: { readonly owner: string }): boolean =>
-  row.owner === owner || seesAll;
+const maySee = ({ owner, seesAll }: Finder, row: { readonly owner: string }): boolean => row.owner === owner || seesAll;
 
 /** The live machines of one owner that texts name; the first that names none is refused, as `field.0` and so on. */
 export async function liveMachines(
-  { store: { machines } }: Pick<Context, "store">,
+  context: Finding,
   owner: string,
   texts: readonly string[],
   field: string,
@@ -54,9 +69,8 @@ export async function liveMachines(
     const where = `${field}.${index}`;
     const checked = parseRef(text, where);
     if (!checked.ok) return breaksRule(checked.problem);
-    const ref = checked.value;
-    const row = ref.by === "name" ? await machines.byName(owner, ref.name) : await machines.byUid(ref.uid);
-    if (row?.owner !== owner || !isLive(row))
+    const row = await findMachine(context, { owner, seesAll: false }, checked.value);
+    if (row === null || !isLive(row))
       return breaksRule({ field: where, rule: "must be the name or id of a live machine of the same owner" });
     rows.push(row);
   }
@@ -65,15 +79,14 @@ export async function liveMachines(
 
 /** The live network of one owner that a text in `field` names. */
 export async function liveNetwork(
-  { store: { resources } }: Pick<Context, "store">,
+  context: Pick<Context, "store">,
   owner: string,
   text: string,
   field: string,
 ): Promise<Outcome<ResourceRow>> {
   const checked = parseResourceRef("network", text, field);
   if (!checked.ok) return breaksRule(checked.problem);
-  const ref = checked.value;
-  const row = ref.by === "name" ? await resources.byName("network", owner, ref.name) : await resources.byUid(ref.uid);
-  if (row?.spec.kind === "network" && row.owner === owner && isLiveResource(row)) return done(row);
+  const row = await findResource(context, { owner, seesAll: false }, "network", checked.value);
+  if (row !== null && isLiveResource(row)) return done(row);
   return breaksRule({ field, rule: "must be the name or id of a live network of the same owner" });
 }

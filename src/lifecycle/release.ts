@@ -4,7 +4,6 @@ import { isLive, type MachineRow } from "../machine/machine.ts";
 import type { Ref } from "../machine/name.ts";
 import type { RequestContext } from "./context.ts";
 import { destroyMachine } from "./destroy.ts";
-import { findMachine } from "./find.ts";
 import { breaksRule, done, type Outcome, type Refusal } from "./refusal.ts";
 import { keepOnFailure } from "./renew.ts";
 import { whenFull } from "./when-full.ts";
@@ -30,7 +29,7 @@ export async function forbidName(
   if (ref.by !== "name")
     return breaksRule({ field: "tombstone", rule: "goes with a name; an id is never created again" });
   const paced = await context.withinRate();
-  if (!paced.ok && !(await isAboutToEnd(context, principal, ref, hasFailed))) return paced;
+  if (!paced.ok && !(await isAboutToEnd(context, principal, ref.name, hasFailed))) return paced;
   const now = context.now();
   await whenFull(
     () => context.store.tombstones.set(principal.owner, ref.name, now + length, now),
@@ -43,11 +42,11 @@ export async function forbidName(
 /** Whether a machine has a name that its owner's word is about to end, for the first time. */
 async function isAboutToEnd(
   context: RequestContext,
-  principal: Principal,
-  ref: Ref,
+  { owner }: Principal,
+  name: string,
   hasFailed: boolean,
 ): Promise<boolean> {
-  const row = await findMachine(context, principal, ref);
+  const row = await context.store.machines.byName(owner, name);
   if (row === null || !isLive(row) || row.destroyRequestedAt !== null) return false;
   return !hasFailed || row.keepOnFailureMs === null;
 }

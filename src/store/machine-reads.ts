@@ -43,6 +43,15 @@ export function createMachineReads(db: Db) {
       return first(query(`SELECT * FROM machines WHERE ${text}`, ...params));
     },
 
+    /** The live machine that the provider knows by this id. */
+    liveAt: (providerId: string) =>
+      first(
+        query(
+          `SELECT * FROM machines WHERE ${idOrder("provider_id")} = ${idOrder("?1")} AND ${LIVE_MACHINE}`,
+          providerId,
+        ),
+      ),
+
     /** The machine that a ref means, as it is shown to somebody; one that is meant by its uid is not held against an owner. */
     async toShow(whose: Whose, ref: Ref): Promise<Shown | null> {
       const { text, params } = ref.by === "name" ? ofName(whose, ref.name) : sql("uid = ?", ref.uid);

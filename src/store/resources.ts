@@ -87,6 +87,20 @@ export function createResourceStore(db: Db) {
         ),
       ),
 
+    /** The owner's live one of this kind that the provider knows by this id; of a key that several stand for, the first. */
+    liveAt: (kind: ResourceKind, owner: string, providerId: string) =>
+      first(
+        db.read(
+          query(
+            `SELECT * FROM resources WHERE kind = ? AND owner = ? AND ${LIVE_RESOURCE} AND provider_id = ?
+             ORDER BY name LIMIT 1`,
+            kind,
+            owner,
+            providerId,
+          ),
+        ),
+      ),
+
     /** An owner's live ones that have one of these names or uids. */
     async named(whose: Whose, refs: readonly string[]): Promise<ResourceRow[]> {
       if (refs.length === 0) return [];
