@@ -25,6 +25,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   "delete /v1/machines/{ref}": ["destroyMachine", "Machines"],
   "delete /v1/machines": ["destroyMachines", "Machines"],
   "post /v1/machines/{ref}/attach_to_network": ["attachMachineToNetwork", "Machines"],
+  "post /v1/reap": ["reapMachines", "Machines"],
   "post /v1/teardown": ["tearDown", "Machines"],
   "post /v1/firewalls": ["createFirewall", "Firewalls"],
   "get /v1/firewalls": ["listFirewalls", "Firewalls"],

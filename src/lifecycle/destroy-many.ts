@@ -19,6 +19,14 @@ export interface Doomed {
   readonly work: Promise<unknown>;
 }
 
+/** Which machines are told to go. */
+export interface Doom {
+  readonly labels: readonly SelectorTerm[];
+  /** Only those that are at least so old; left out, of any age. Of one that the provider has not shown the age is unknown, which is not old. */
+  readonly olderThanMs?: number | undefined;
+  readonly dryRun: boolean;
+}
+
 /**
  * Destroys one owner's machines that carry these labels, at least one of which must be named. The word is written down for all of
  * them at once, however many; the first of them are answered. A dry run answers the same, and changes nothing.
@@ -26,7 +34,7 @@ export interface Doomed {
 export async function destroyMany(
   context: RequestContext,
   { owner }: Principal,
-  { labels, dryRun }: { readonly labels: readonly SelectorTerm[]; readonly dryRun: boolean },
+  { labels, olderThanMs, dryRun }: Doom,
 ): Promise<Outcome<Doomed>> {
   const { machines, endings } = context.store;
   if (!labels.some(isNaming))
@@ -34,7 +42,8 @@ export async function destroyMany(
       field: "label_selector",
       rule: "must name at least one label that they have: what is to be destroyed?",
     });
-  const meant = { owner, labels };
+  const createdBy = olderThanMs === undefined ? undefined : context.now() - olderThanMs;
+  const meant = { owner, labels, createdBy };
   if (dryRun) {
     const { rows } = await machines.list({ ...meant, statuses: [], page: 1, perPage: NAMED });
     return done({ rows, work: Promise.resolve() });

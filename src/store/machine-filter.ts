@@ -12,6 +12,8 @@ export interface MeantMachines {
   readonly owner: Whose | null;
   /** All of which they have. */
   readonly labels: readonly SelectorTerm[];
+  /** Only those that the provider made by then, unix milliseconds; of one that it has not shown that is unknown, and so not meant. */
+  readonly createdBy?: number | undefined;
 }
 
 /** A page of them. */
@@ -68,13 +70,17 @@ function sideOf(filter: MachineFilter, side: string): Statement {
 }
 
 /** The condition that is meant, and what it binds. Lists go as JSON: D1 binds a hundred parameters at most. */
-export function whereOf({ owner, labels }: MeantMachines): Statement {
+export function whereOf({ owner, labels, createdBy }: MeantMachines): Statement {
   const conditions: string[] = ["true"];
   const params: Param[] = [];
   if (owner !== null) {
     const owned = ownedBy(owner);
     conditions.push(owned.text);
     params.push(...owned.params);
+  }
+  if (createdBy !== undefined) {
+    conditions.push("created_at <= ?");
+    params.push(createdBy);
   }
   for (const term of labels) {
     const value = "(SELECT value FROM json_each(labels) WHERE key = ?)";

@@ -19,6 +19,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "POST /v1/networks": { name: "box", ip_range: "10.0.0.0/16", region: "fsn1" },
   "POST /v1/networks/{ref}/add_route": { destination: "0.0.0.0/0", gateway: "10.0.0.2" },
   "POST /v1/teardown": {},
+  "POST /v1/reap": { label_selector: "a", older_than: "1s" },
   "POST /v1/tokens": { owner: "alice" },
 };
 const QUERIES: Readonly<Record<string, string>> = {

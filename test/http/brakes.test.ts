@@ -71,6 +71,7 @@ describe("too many calls from one address", () => {
     for (const [method, path, status, body] of [
       ["DELETE", "/v1/machines?label_selector=run", 200],
       ["DELETE", "/v1/firewalls/none", 204],
+      ["POST", "/v1/reap", 200, { label_selector: "run", older_than: "3h" }],
       ["POST", "/v1/teardown", 202, {}],
       ["POST", "/v1/sweeps", 200],
       ["POST", "/v1/holds/blast_cap/release", 200],

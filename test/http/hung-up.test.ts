@@ -78,6 +78,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     body: { destination: "0.0.0.0/0", gateway: "10.0.0.2" },
   },
   "post /v1/teardown": { body: {} },
+  "post /v1/reap": { body: { label_selector: "of=many", older_than: "1s" } },
   "get /v1/server_types": {},
   "get /v1/pricing": { path: "/v1/pricing?server_type=cx23&region=fsn1" },
   "get /v1/events": {},

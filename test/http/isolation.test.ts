@@ -5,7 +5,7 @@ import * as z from "zod";
 import type { Configuration } from "../../src/deployment.ts";
 import { AUDIENCE, createIssuer, GITHUB, githubClaims } from "../auth/issuer.ts";
 import { KEY_A, KEY_B } from "../simulator/sample-keys.ts";
-import { createMayfly, machineIn, NOW, type Mayfly } from "../mayfly.ts";
+import { createMayfly, machineIn, NOW, SECOND, type Mayfly } from "../mayfly.ts";
 
 /** On everything that is the victim's alone: whoever shows it has shown what is hers. */
 const CANARY = "hers-alone-5d0c";
@@ -295,6 +295,8 @@ describe("one owner cannot hurt another, nor see what is hers", () => {
         ),
       );
       const { her } = await settle(mayfly);
+      // What is reaped is some age.
+      mayfly.advance(SECOND);
       const before = await stateOf(mayfly);
       const [method = ""] = name.split(" ");
       const answer = await mayfly.send(method, path, body, her);
@@ -369,5 +371,6 @@ const HER_CALLS: Record<string, Attack> = {
   "DELETE /v1/firewalls/:ref": { path: "/v1/firewalls/wall", body: undefined },
   "DELETE /v1/networks/:ref": { path: "/v1/networks/lab", body: undefined },
   "DELETE /v1/ssh_keys/:ref": { path: "/v1/ssh_keys/me", body: undefined },
+  "POST /v1/reap": { path: "/v1/reap", body: { label_selector: "team", older_than: "1s" } },
   "POST /v1/teardown": { path: "/v1/teardown", body: {} },
 };

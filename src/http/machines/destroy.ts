@@ -1,18 +1,16 @@
 import * as z from "zod";
-import { destroyMany, NAMED } from "../../lifecycle/destroy-many.ts";
 import { findMachine } from "../../lifecycle/find.ts";
 import { forbidName, releaseMachine } from "../../lifecycle/release.ts";
 import { isLive } from "../../machine/machine.ts";
 import { idOf } from "../../machine/name.ts";
 import type { Refusal } from "../../lifecycle/refusal.ts";
-import { inBackground } from "../edge/background.ts";
 import { figures } from "../edge/counted-machines.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { actor } from "../edge/owner.ts";
 import { unwrap } from "../edge/problem.ts";
 import { type Api, createRoute } from "../edge/route.ts";
-import { duration, flag, labelSelector, ownerQuery, refParam } from "../edge/schemas.ts";
-import { machineJson, one, toJson } from "./json.ts";
+import { duration, ownerQuery, refParam } from "../edge/schemas.ts";
+import { one, toJson } from "./json.ts";
 import { noSuchMachine } from "./meant.ts";
 
 const notKept = z
@@ -41,21 +39,6 @@ const destroy = createRoute({
     ...problems,
   },
 });
-const doomed = z
-  .array(machineJson)
-  .meta({ description: `the oldest ${NAMED} where there are more: all of them are destroyed` });
-const destroyAll = createRoute({
-  method: "delete",
-  path: "/v1/machines",
-  summary: "Destroy those of your machines that a label_selector names",
-  request: { query: ownerQuery.extend({ label_selector: labelSelector, dry_run: flag.optional() }) },
-  responses: {
-    200: json(z.object({ machines: doomed, dry_run: z.boolean() }), "What would be destroyed; or nothing is"),
-    202: json(z.object({ machines: doomed, dry_run: z.literal(false) }), "What is being destroyed"),
-    ...problems,
-  },
-});
-
 const notKeptJson = ({ code, message, policy, rule, figures: sums }: Refusal): z.infer<typeof notKept> => ({
   code,
   detail: message,
@@ -64,7 +47,7 @@ const notKeptJson = ({ code, message, policy, rule, figures: sums }: Refusal): z
   figures: sums,
 });
 
-/** `DELETE /v1/machines/{name or id}` and `DELETE /v1/machines?label_selector=`. */
+/** `DELETE /v1/machines/{name or id}`. */
 export function destroyRoutes(app: Api): void {
   app.openapi(destroy, async (c) => {
     const scope = c.get("scope");
@@ -88,16 +71,5 @@ export function destroyRoutes(app: Api): void {
     if (isKept) return c.json({ machine, kept_until: machine.expires_at }, 200);
     const told = refusal === null ? {} : { not_kept: notKeptJson(refusal) };
     return c.json({ machine, ...told }, isGone ? 200 : 202);
-  });
-
-  app.openapi(destroyAll, async (c) => {
-    const scope = c.get("scope");
-    const { owner, label_selector: labels, dry_run: dryRun = false } = c.req.valid("query");
-    const { rows, work } = unwrap(await destroyMany(scope, actor(c, owner), { labels, dryRun }));
-    inBackground(c, work);
-    const machines = rows.map((row) => toJson(row, scope.now()));
-    if (dryRun || machines.length === 0) return c.json({ machines, dry_run: dryRun }, 200);
-    c.set("outcome", "deleting");
-    return c.json({ machines, dry_run: false as const }, 202);
   });
 }
