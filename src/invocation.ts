@@ -9,6 +9,7 @@ import { oncePerEnvironment } from "./environment.ts";
 import { hooksPhase } from "./hooks/phase.ts";
 import type { Host, Scope } from "./http/edge/app-env.ts";
 import type { Context, RequestContext } from "./lifecycle/context.ts";
+import { openLooks } from "./lifecycle/looks.ts";
 import { paceOf, type Brake } from "./lifecycle/pace.ts";
 import { done } from "./lifecycle/refusal.ts";
 import type { createProviders } from "./providers.ts";
@@ -84,11 +85,12 @@ export function hostOf(
 } {
   const openDeployment = createDeployments(configuration);
   const keys: KeyCache = new Map();
+  const looks = openLooks();
   const openKnown = oncePerEnvironment((env): Known => {
     const config = readConfig(env);
     const { byAccount } = openBrakes(env, runtime.log);
     const hookSecrets: Scope["hookSecrets"] = (hook) => readHookSecrets(env, hook);
-    return { config, deployment: openDeployment(env, config), keys, byAccount, hookSecrets };
+    return { config, deployment: openDeployment(env, config), keys, looks, byAccount, hookSecrets };
   });
   return {
     now: runtime.now,
@@ -107,8 +109,8 @@ export function hostOf(
   };
 }
 
-/** What a deployment has said, and what an isolate remembers of issuers. */
-interface Known extends Pick<Scope, "hookSecrets"> {
+/** What a deployment has said, and what an isolate remembers of issuers and of machines that it looked at. */
+interface Known extends Pick<Scope, "hookSecrets" | "looks"> {
   readonly config: Config;
   readonly deployment: Deployment;
   readonly keys: KeyCache;
@@ -122,7 +124,7 @@ function openRequest(
   openStoreAs: PhaseContext["openStoreAs"] = invocation.openStore,
 ): Scope {
   const { runtime, meter, fetch, sleep } = invocation;
-  const { config, deployment, keys, hookSecrets } = known;
+  const { config, deployment, keys, looks, hookSecrets } = known;
   const { policies, issuers, profiles, hooks } = deployment;
   const { defaultTtlMs, creates, maxMachines, maxMicroEurPerMonth, currency } = config;
   const signatureOf = (evidence: Evidence | null) => ({ word: evidence && wordOf(evidence), requestId });
@@ -159,6 +161,7 @@ function openRequest(
     expirePass: once((leaving) => expirePass(openSweep(invocation, config, runtime.now()), leaving, runtime.log)),
     // Of nobody that is known yet; each caller is paced from when it is.
     withinRate: async () => done(undefined),
+    looks,
     log: runtime.log,
     sweep: (order) =>
       runSweep(runtime, openSweep(invocation, config, runtime.now(), [carryingPhase(invocation, () => known)]), order),

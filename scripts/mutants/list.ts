@@ -16,6 +16,7 @@ import { READING } from "./reading.ts";
 import { SIBLINGS } from "./siblings.ts";
 import { SPENDING } from "./spending.ts";
 import { SWEEPING } from "./sweeping.ts";
+import { TELLING } from "./telling.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   ...ANSWERING,
@@ -34,4 +35,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...SIBLINGS,
   ...SPENDING,
   ...SWEEPING,
+  ...TELLING,
 ];

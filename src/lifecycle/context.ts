@@ -7,6 +7,7 @@ import type { Capabilities } from "../driver/capabilities.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { Rules } from "../machine/rules.ts";
 import type { Store } from "../store/store.ts";
+import type { Looks } from "./looks.ts";
 import type { Ordering } from "./order.ts";
 import type { Outcome } from "./refusal.ts";
 
@@ -68,4 +69,6 @@ export interface RequestContext extends Context {
    * many; it stays so to the end of the call.
    */
   readonly withinRate: () => Promise<Outcome<void>>;
+  /** When machines were last looked at one by one, and what that showed. */
+  readonly looks: Looks;
 }

@@ -3,6 +3,7 @@ import { LABEL, uidIn } from "../machine/labels.ts";
 import type { MachineRow, ShownMachine } from "../machine/machine.ts";
 import type { Shown } from "../store/machine-reads.ts";
 import type { RequestContext } from "./context.ts";
+import { lookAgain } from "./look-again.ts";
 import { done, onDriverError, type Outcome } from "./refusal.ts";
 import { claimLeftMs } from "./trying.ts";
 import { whenFull } from "./when-full.ts";
@@ -11,8 +12,8 @@ import { whenFull } from "./when-full.ts";
 export const FRESH_MS = 3000;
 /** Fifty machines are a page; whoever waits may look ten times. */
 const MOST_PAGES = 2;
-/** To claim it, to ask, and to write down what was seen. */
-const LOOK = { fetches: 1, statements: 3 };
+/** To claim it, to ask, by its id too where a list does not show it, and to write down what was seen. */
+const LOOK = { fetches: 2, statements: 5 };
 
 /**
  * Looks again at those rows whose machine is still being created, with one call for all of them and for none more often
@@ -94,6 +95,7 @@ export async function waitWhileCreating(
     const [looked] = await refreshCreating(context, [current]);
     // Somebody else looked, or nobody may: what is known by now is in the row.
     current = looked === undefined || looked === current ? ((await store.machines.byUid(row.uid)) ?? current) : looked;
+    current = (await lookAgain(context, current)).row;
     if (!isUnsent(current, now())) continue;
     const taken = await takeOver(current);
     if (!taken.ok) return taken;

@@ -1,6 +1,6 @@
 import type { Policy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
-import { DriverError } from "../driver/driver.ts";
+import { DriverError, getIfThere } from "../driver/driver.ts";
 import { chargedSince } from "../machine/ledger.ts";
 import { checkLife, endOf } from "../machine/lease.ts";
 import { isOurs, isSame } from "../machine/ownership.ts";
@@ -9,41 +9,51 @@ import { formatDuration } from "../machine/duration.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { breaksRule, done, IDENTITY_MISMATCH, refused, type Outcome, type Refusal, type Refused } from "./refusal.ts";
 import type { Context, RequestContext } from "./context.ts";
+import { lookAgain, noteLook, type Looked } from "./look-again.ts";
 import { beyondMoney } from "./limits-in-euro.ts";
 import { accountOfRow, limitsOf } from "./limits.ts";
-import { checkLength } from "./rights.ts";
+
+/** A lease as it is after a renewal, and what was seen of its machine. */
+export interface Renewed extends Looked {
+  /** What it goes no further for than this, though more was asked for; null where it goes as far as that. */
+  readonly clampedTo: "max_until" | "max_age" | "policy" | null;
+}
 
 /**
- * Moves a lease's end to `ttl` (`30m`) from now, never earlier than it is and never past `max_until`. The row decides, in one
- * guarded statement; then the label follows, which the sweep repeats until it has, and over the account's rate does alone. Of a
- * renewal and the end exactly one wins.
+ * Moves a lease's end to `ttl` (`30m`) from now, never earlier than it is, and no further than `max_until`, the policy and `MAX_AGE` from
+ * now allow: what goes beyond is cut there, and refused only where nothing would move. The row decides, in one guarded statement; then the label follows,
+ * which the sweep repeats until it has, and over the account's rate does alone. Of a renewal and the end exactly one wins.
  */
 export async function renewMachine(
   context: RequestContext,
   principal: Principal,
   row: MachineRow,
   ttl: string,
-): Promise<Outcome<MachineRow>> {
+): Promise<Outcome<Renewed>> {
   const { policy } = principal;
-  const life = checkLife("ttl", ttl, context.rules.maxAgeMs);
+  const life = checkLife("ttl", ttl, Number.POSITIVE_INFINITY);
   if (!life.ok) return breaksRule(life.problem);
-  const tooLong = checkLength(policy, "ttl", life.value);
-  if (tooLong !== null) return tooLong;
   const now = context.now();
-  const until = now + life.value;
+  if (!livesOn(row, now)) return refused(EXPIRED);
   const most = mostUntil(policy, row);
-  if (until > most) return refused(beyond(policy, row, { now, until, most }));
+  const asked = now + life.value;
+  const until = Math.min(asked, most, now + context.rules.maxAgeMs);
+  const clampedTo = until === asked ? null : until < most ? "max_age" : most === row.maxUntil ? "max_until" : "policy";
+  if (clampedTo !== null && until <= row.expiresAt)
+    return clampedTo === "max_age" ? refusedByMaxAge(context.rules) : refused(atItsMost(policy, row, asked));
   const limits = limitsOf(principal, context.rules, { now, expiresAt: until });
   const renewed = await context.store.leases.renew({ uid: row.uid, now, to: until, months: limits.months });
   if (renewed) {
-    const isPaced = (await context.withinRate()).ok;
-    if (isPaced && (await tellLabel(context, renewed)) === "stranger") return refused(IDENTITY_MISMATCH);
-    return done(renewed);
+    if (!(await context.withinRate()).ok) return done({ row: renewed, observed: null, clampedTo });
+    const { outcome, machine } = await tellLabel(context, renewed);
+    if (outcome === "stranger") return refused(IDENTITY_MISMATCH);
+    const looked = machine === undefined ? { row: renewed, observed: null } : await noteLook(context, renewed, machine);
+    return done({ ...looked, clampedTo });
   }
   const current = await context.store.machines.byUid(row.uid);
   if (current === null || !livesOn(current, now)) return refused(EXPIRED);
   // It lives at least that long already: what was asked for is so.
-  if (current.expiresAt >= until) return done(current);
+  if (current.expiresAt >= until) return done({ ...(await lookAgain(context, current)), clampedTo });
   return (await beyondEnd(context, principal, current, until)) ?? refused(MOVED);
 }
 
@@ -70,15 +80,14 @@ const allowedUntil = ({ longestMs }: Policy, { requestedAt }: MachineRow): numbe
 /** What its row was promised at most, within what the policy allows now, which may be less. */
 const mostUntil = (policy: Policy, row: MachineRow): number => Math.min(row.maxUntil, allowedUntil(policy, row));
 
-/** Why a lease does not go so far: its policy's word where that is what binds, else what the machine was promised at most. */
-function beyond(
-  policy: Policy,
-  row: MachineRow,
-  { now, until, most }: { readonly now: number; readonly until: number; readonly most: number },
-): Refusal {
-  const left = formatDuration(Math.max(0, Math.floor((most - now) / 1000) * 1000));
-  const rule = `must be at most ${left}: this machine may live until ${new Date(most).toISOString()}`;
-  const refusal = { next: "Ask for less, or create another machine.", problem: { field: "ttl", rule } };
+/** What lives was promised more than `MAX_AGE` is by now. */
+const refusedByMaxAge = ({ maxAgeMs }: RequestContext["rules"]): Refused =>
+  breaksRule({ field: "ttl", rule: `must not move the end past ${formatDuration(maxAgeMs)} from now (MAX_AGE)` });
+
+/** Why a lease cannot move any more: its policy's word where that is what binds, else what the machine was promised at most. */
+function atItsMost(policy: Policy, row: MachineRow, asked: number): Refusal {
+  const rule = `cannot move the end: this machine may live until ${new Date(mostUntil(policy, row)).toISOString()}, and does`;
+  const refusal = { next: "Create another machine.", problem: { field: "ttl", rule } };
   const { name, longestMs } = policy;
   if (longestMs === null || allowedUntil(policy, row) > row.maxUntil)
     return { ...refusal, code: "invalid_input", message: `\`ttl\` ${rule}.` };
@@ -88,7 +97,7 @@ function beyond(
     code: "limit_lease",
     message: `The policy ${name} allows a lease of ${limit} at most, renewals included, counted from when the machine was asked for.`,
     policy: name,
-    figures: { limit, asked: formatDuration(startedSeconds(until - row.requestedAt)) },
+    figures: { limit, asked: formatDuration(startedSeconds(asked - row.requestedAt)) },
   };
 }
 
@@ -162,20 +171,27 @@ export async function learnEnds<Seen extends { readonly row: MachineRow; readonl
 export async function tellLabel(
   { store, driver, capabilities, rules, now }: Pick<Context, "store" | "driver" | "capabilities" | "rules" | "now">,
   row: MachineRow,
-): Promise<"told" | "later" | "stranger"> {
+): Promise<Labelling> {
   const { uid, providerId, expiresAt } = row;
-  if (providerId === null || capabilities.relabel === undefined) return "later";
+  if (providerId === null || capabilities.relabel === undefined) return { outcome: "later" };
+  let machine: Machine | null | undefined;
   try {
-    const machine = await driver.get(providerId);
-    if (!machine.hasLabels) return "later";
-    if (!isSame(row, machine)) return "stranger";
-    if (!isOurs(machine, rules.installations)) return "later";
-    if ((await learnEnds(store, [{ row, machine }])).length > 0) return "told";
+    machine = await getIfThere(driver, providerId);
+    if (machine === null || !machine.hasLabels) return { outcome: "later", machine };
+    if (!isSame(row, machine)) return { outcome: "stranger", machine };
+    if (!isOurs(machine, rules.installations)) return { outcome: "later", machine };
+    if ((await learnEnds(store, [{ row, machine }])).length > 0) return { outcome: "told", machine };
     await capabilities.relabel(machine, { [LABEL.expires]: labelSeconds(expiresAt) });
   } catch (error) {
-    if (error instanceof DriverError) return "later";
+    if (error instanceof DriverError) return { outcome: "later", machine };
     throw error;
   }
   await store.leases.markLabelled([{ uid, expiresAt }], now());
-  return "told";
+  return { outcome: "told", machine };
+}
+
+/** What came of writing a label, and the machine as it was read before: null where it is not there, undefined where that is not known. */
+interface Labelling {
+  readonly outcome: "told" | "later" | "stranger";
+  readonly machine?: Machine | null | undefined;
 }

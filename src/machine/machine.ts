@@ -127,7 +127,6 @@ export interface MachineRow extends Priced {
 export type ShownMachine = Omit<
   MachineRow,
   | "labelUid"
-  | "providerName"
   | "installation"
   | "credential"
   | "specSha256"

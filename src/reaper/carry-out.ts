@@ -50,7 +50,7 @@ async function carryOut(context: PhaseContext, one: Case): Promise<Case> {
   try {
     if (isDoomed(one)) await destroySeen(context.driver, one.machine, selectorOf(one.row, context.rules));
     else if (one.act === "label")
-      return (await tellLabel(context, one.row)) === "told"
+      return (await tellLabel(context, one.row)).outcome === "told"
         ? { ...one, reason: "label" }
         : { ...one, act: "wait", outcome: "error", reason: "label_behind" };
     return one;

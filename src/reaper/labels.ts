@@ -28,7 +28,7 @@ export async function settleLabels(context: PhaseContext): Promise<void> {
     costOf: () => ({ fetches: LABEL_CALLS, statements: 1 }),
     rest: () => ({ fetches: 0, statements: 1 }),
     act: async (row) =>
-      (await tellLabel(context, row)) === "told"
+      (await tellLabel(context, row)).outcome === "told"
         ? itemOf(row, "settled", "label")
         : itemOf(row, "error", "label_behind"),
     stopped: (row, stop) => itemOf(row, "remaining", stop),

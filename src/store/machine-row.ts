@@ -49,6 +49,7 @@ export const shownMachine: Reader<ShownMachine> = (row) => ({
   name: textOf(row, "name"),
   provider: textOf(row, "provider"),
   providerId: textOrNull(row, "provider_id"),
+  providerName: textOf(row, "provider_name"),
   phase: oneOf(row, "phase", PHASES),
   status: oneOf(row, "status", STATUSES),
   reason: reasonOf(row),
@@ -79,6 +80,7 @@ export const SHOWN_COLUMNS = [
   "name",
   "provider",
   "provider_id",
+  "provider_name",
   "phase",
   "status",
   "server_type",
@@ -105,7 +107,6 @@ export const SHOWN_COLUMNS = [
 export const machineRow: Reader<MachineRow> = (row) => ({
   ...shownMachine(row),
   labelUid: textOrNull(row, "label_uid"),
-  providerName: textOf(row, "provider_name"),
   installation: textOf(row, "installation"),
   credential: textOf(row, "credential"),
   specSha256: textOf(row, "spec_sha256"),

@@ -70,6 +70,7 @@ const REFUSED: Record<string, Refused> = {
   "a renewal past its bound": {
     code: "limit_lease",
     call: ["POST", "/v1/machines/first/renew", { ttl: "10h" }],
+    given: (mayfly, token) => mayfly.send("POST", "/v1/machines/first/renew", { ttl: "2h" }, token),
   },
   "a renewal of none": { code: "not_found", call: ["POST", "/v1/machines/none/renew", { ttl: "1h" }] },
 };

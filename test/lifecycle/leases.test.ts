@@ -41,10 +41,32 @@ describe("renew", () => {
     const { expires_at, max_until } = machineIn(await put(mayfly, "box", { ttl: "2h" }));
     expect(machineIn(await renew(mayfly, "1m")).expires_at).toBe(expires_at);
     mayfly.advance(HOUR);
-    expect(await renew(mayfly, "24h")).toMatchObject({ status: 422, body: { code: "invalid_input", field: "ttl" } });
-    expect((await renew(mayfly, "24h")).text).toContain(max_until);
+    expect((await renew(mayfly, "22h")).body).not.toHaveProperty("clamped_to");
+    const clamped = await renew(mayfly, "24h");
+    expect([clamped.status, clamped.body]).toMatchObject([200, { clamped_to: "max_until" }]);
+    expect(machineIn(clamped).expires_at).toBe(max_until);
+    const refused = await renew(mayfly, "24h");
+    expect(refused).toMatchObject({ status: 422, body: { code: "invalid_input", field: "ttl" } });
+    expect(refused.text).toContain(max_until);
     expect(machineIn(await renew(mayfly, "23h")).expires_at).toBe(max_until);
   });
+
+  it.each(["2m", "30m", "24h", "48h", "9999d"])(
+    "near the latest end goes as far as that, and says so: %s",
+    async (ttl) => {
+      const mayfly = createMayfly();
+      const { max_until } = machineIn(await put(mayfly, "box", { ttl: "23h" }));
+      mayfly.advance(22 * HOUR + 59 * MINUTE);
+      expect((await renew(mayfly, "60m")).body).not.toHaveProperty("clamped_to");
+      mayfly.advance(59 * MINUTE + 21 * SECOND);
+      const clamped = await renew(mayfly, ttl);
+      expect([clamped.status, clamped.body]).toMatchObject([
+        200,
+        { clamped_to: "max_until", machine: { expires_at: max_until } },
+      ]);
+      expect(labelEnd(mayfly)).toBe(Date.parse(max_until));
+    },
+  );
 
   it("case 25: of an ended lease is refused, and never brings it back", async () => {
     const mayfly = createMayfly();
@@ -188,7 +210,7 @@ describe("wait", () => {
     const mayfly = createMayfly();
     mayfly.simulator.fault({
       method: "GET",
-      path: "^/v1/servers$",
+      path: "^/v1/servers",
       times: 99,
       status: 503,
       code: "unavailable",

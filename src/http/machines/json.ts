@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { isUnsent } from "../../lifecycle/refresh.ts";
+import type { Observed } from "../../lifecycle/looks.ts";
 import { STATUSES, type ShownMachine } from "../../machine/machine.ts";
 import { costMicroEur, hourMicroEur, toEur } from "../../machine/money.ts";
 import { idOf } from "../../machine/name.ts";
@@ -19,6 +20,7 @@ export const machineJson = z
     reason: z.string().nullable(),
     provider: z.string(),
     provider_id: z.string().nullable(),
+    provider_name: z.string().meta({ description: "its name at the provider, unique in the project" }),
     server_type: z.string(),
     region: z.string(),
     arch: z.string(),
@@ -32,6 +34,10 @@ export const machineJson = z
     expires_at: z.iso.datetime(),
     max_until: z.iso.datetime(),
     observed_at: time,
+    observed: z
+      .enum(["not_found", "identity_mismatch"])
+      .optional()
+      .meta({ description: "only where the last look did not show it: nothing at its id, or another machine" }),
     destroyed_at: time,
     price_eur_per_hour: z
       .number()
@@ -53,8 +59,8 @@ export const machineJson = z
 export const one = z.object({ machine: machineJson });
 export const many = z.object({ machines: z.array(machineJson), meta: z.object({ pagination }) });
 
-/** Shows a row at `now`. */
-export function toJson(row: ShownMachine, now: number): z.infer<typeof machineJson> {
+/** Shows a row at `now`, and what the last look at its machine showed. */
+export function toJson(row: ShownMachine, now: number, observed: Observed | null = null): z.infer<typeof machineJson> {
   return {
     id: idOf(row.uid),
     name: row.name,
@@ -64,6 +70,7 @@ export function toJson(row: ShownMachine, now: number): z.infer<typeof machineJs
     reason: row.reason,
     provider: row.provider,
     provider_id: row.providerId,
+    provider_name: row.providerName,
     server_type: row.serverType,
     region: row.region,
     arch: row.arch,
@@ -81,8 +88,15 @@ export function toJson(row: ShownMachine, now: number): z.infer<typeof machineJs
     price_eur_per_hour: toEur(hourMicroEur(row)),
     cost_eur: toEur(costMicroEur(row, now)),
     ...(isUnsent(row, now) ? { unsent: true as const, next: UNSENT } : {}),
+    ...(observed === null || observed === "seen" ? {} : { observed, next: NEXT[observed] }),
   };
 }
+
+const NEXT = {
+  not_found:
+    "The provider has no machine of this id. DELETE it and create it anew; else it is ended as `lost`, once sweeps do not find it either.",
+  identity_mismatch: "Another machine stands at this id, which is left alone. Have an admin compare the two.",
+};
 
 const UNSENT = "Repeat the PUT with the same body: the call that began it was cut off, and it cannot be doubled.";
 

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { findToShow } from "../../lifecycle/find.ts";
+import { lookAgain } from "../../lifecycle/look-again.ts";
 import { refreshCreating, refreshShown, waitWhileCreating } from "../../lifecycle/refresh.ts";
 import { idOf } from "../../machine/name.ts";
 import { isOfEnded, type MachineFilter } from "../../store/machine-filter.ts";
@@ -89,6 +90,7 @@ export function readRoutes(app: Api): void {
     c.set("machine", idOf(shown.row.uid));
     const fresh = await refreshShown(scope, shown);
     const waited = unwrap(await waitWhileCreating(scope, fresh, asked.wait * 1000));
-    return c.json({ machine: toJson(waited, scope.now()) }, 200);
+    const { row, observed } = await lookAgain(scope, waited);
+    return c.json({ machine: toJson(row, scope.now(), observed) }, 200);
   });
 }

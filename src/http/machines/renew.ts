@@ -8,6 +8,12 @@ import { duration, ownerQuery, refParam } from "../edge/schemas.ts";
 import { one, toJson } from "./json.ts";
 import { machineMeant } from "./meant.ts";
 
+const renewed = one.extend({
+  clamped_to: z
+    .enum(["max_until", "max_age", "policy"])
+    .optional()
+    .meta({ description: "what the end goes no further for, where less was given than asked for" }),
+});
 const renew = createRoute({
   method: "post",
   path: "/v1/machines/{ref}/renew",
@@ -18,7 +24,7 @@ const renew = createRoute({
     query: ownerQuery,
     body: { content: { "application/json": { schema: z.strictObject({ ttl: duration }) } }, required: true },
   },
-  responses: { 200: json(one, "Its lease as it is now; never earlier than it was"), ...problems },
+  responses: { 200: json(renewed, "Its lease as it is now; never earlier than it was"), ...problems },
 });
 
 /** `POST /v1/machines/{name or id}/renew`. */
@@ -26,8 +32,9 @@ export function renewRoutes(app: Api): void {
   app.openapi(renew, async (c) => {
     const scope = c.get("scope");
     const row = await machineMeant(c, c.req.valid("param").ref, c.req.valid("query").owner);
-    const renewed = unwrap(await renewMachine(scope, c.get("principal"), row, c.req.valid("json").ttl));
+    const moved = unwrap(await renewMachine(scope, c.get("principal"), row, c.req.valid("json").ttl));
     c.set("outcome", "renewed");
-    return c.json({ machine: toJson(renewed, scope.now()) }, 200);
+    const machine = toJson(moved.row, scope.now(), moved.observed);
+    return c.json(moved.clampedTo === null ? { machine } : { machine, clamped_to: moved.clampedTo }, 200);
   });
 }

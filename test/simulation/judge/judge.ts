@@ -112,16 +112,19 @@ export function openJudge({ books, clock, leases, provider, installation }: Worl
     const whose = { owner, name };
     const call = { from: clock.now, to: null as number | null };
     const end = since(call, ttl, now);
-    leases.move(whose, end);
+    // It goes no further than that, and then ends there.
+    const latest = leases.byKey(keyOf(whose)).flatMap(({ maxes }) => maxes.map((one) => ({ ...one })));
+    const ends = [end, ...latest.filter(({ span }) => span().from < call.from + ttl)];
+    for (const one of ends) leases.move(whose, one);
     for (const life of leases.byKey(keyOf(whose))) forgetHand(life);
     return {
       over: () => void (call.to = clock.now),
       after({ status }: Answer, told: readonly Told[]): void {
         const [one] = told;
-        if (one !== undefined && Date.parse(one.expires_at) < call.from + ttl)
+        if (one !== undefined && one.expires_at !== one.max_until && Date.parse(one.expires_at) < call.from + ttl)
           broken(`I4: a renewal of ${keyOf(whose)} by ${ttl} ms was answered with an earlier end`);
         // Of a machine that is found to be another the row was renewed before.
-        if (status >= 400 && status < 500 && status !== 409) leases.drop(whose, end);
+        if (status >= 400 && status < 500 && status !== 409) for (const gone of ends) leases.drop(whose, gone);
       },
     };
   }
