@@ -3,6 +3,7 @@ import type { Machine, MachineRow } from "../machine/machine.ts";
 import { isOurs, isSame } from "../machine/ownership.ts";
 import { hasNews } from "../machine/sighting.ts";
 import type { RequestContext } from "./context.ts";
+import { doubtOf } from "./credential.ts";
 import type { Look, Observed } from "./looks.ts";
 import { onDriverError } from "./refusal.ts";
 import { whenFull } from "./when-full.ts";
@@ -19,7 +20,8 @@ export interface Looked {
   readonly observed: Observed | null;
 }
 
-type Looking = Pick<RequestContext, "store" | "driver" | "capabilities" | "rules" | "now" | "looks" | "withinRate">;
+type Noting = Pick<RequestContext, "store" | "credential" | "rules" | "now" | "looks">;
+type Looking = Noting & Pick<RequestContext, "driver" | "capabilities" | "withinRate">;
 
 /**
  * Looks at a machine again by its id, if it was last seen more than 30 s ago, or 3 s while it is being created. A look writes what has
@@ -43,14 +45,13 @@ export async function lookAgain(context: Looking, row: MachineRow): Promise<Look
 }
 
 /** Remembers what a look at a row's id has just shown, null for nothing, and writes down what is new. */
-export async function noteLook(
-  { store, rules, looks, now }: Omit<Looking, "withinRate">,
-  row: MachineRow,
-  machine: Machine | null,
-): Promise<Looked> {
+export async function noteLook(context: Noting, row: MachineRow, machine: Machine | null): Promise<Looked> {
+  const { store, rules, looks, now } = context;
   const at = now();
+  // Under another credential than it was made with, that may be another project, which tells nothing of it.
+  const isElsewhere = machine === null && (await doubtOf(context, row)) !== null;
   const observed = observedIn(row, machine, rules.installations);
-  const look = { askedAt: at, told: { at, observed } };
+  const look = { askedAt: at, told: isElsewhere ? null : { at, observed } };
   looks.note(row.uid, look);
   if (machine === null || observed !== "seen" || !hasNews(row, machine)) return toldOf(row, look);
   const [seen = row] = await whenFull<readonly MachineRow[]>(

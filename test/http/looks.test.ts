@@ -141,6 +141,16 @@ describe("a look at one machine", () => {
     expect(asked(mayfly)).toBe(calls + 1);
   });
 
+  it("under another token tells nothing of what is not there, which may be in another project", async () => {
+    const mayfly = await withBox();
+    await deleteByHand(mayfly);
+    mayfly.configure({ HCLOUD_TOKEN: "a-token-of-another-project" });
+    mayfly.advance(31 * SECOND);
+    const calls = asked(mayfly);
+    expect(machineIn(await get(mayfly)).observed).toBeUndefined();
+    expect(asked(mayfly)).toBe(calls + 1);
+  });
+
   it("that failed keeps what the look before it has told", async () => {
     const mayfly = await withBox();
     await deleteByHand(mayfly);
