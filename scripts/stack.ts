@@ -7,8 +7,8 @@ import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions } from "wrangler";
 import { createSimulator, type ApiRequest, type Simulator } from "../test/simulator/simulator.ts";
 import { TEXT_IMPORTS } from "./configuration.ts";
+import { serveCloud } from "./kept-cloud.ts";
 import { readLogLine } from "./log-lines.ts";
-import { serveSimulator } from "./simulator-server.ts";
 import type { Vars } from "./vars.ts";
 
 export interface StackOptions {
@@ -17,6 +17,8 @@ export interface StackOptions {
   simPort?: number;
   /** Where D1 keeps its files, as `wrangler --persist-to` would; in memory when absent. */
   stateDir?: string;
+  /** The file in which the simulated cloud is kept; in memory when absent. */
+  cloudFile?: string;
   /** All settings of the Worker by their names; wrangler.toml's are not added. With `HCLOUD_ENDPOINT` among them there is no simulator. */
   settings: Vars;
   /** Told of everything that the Worker logs, line by line. */
@@ -58,10 +60,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const simulated = options.settings["HCLOUD_ENDPOINT"] === undefined;
   const controls = createSimulator({
     first_id: freshId(),
-    onTick: (at) => ticks.run(at),
+    // In the same words as a sweep that an admin asks for.
+    onTick: async (at) => ({ sweep: await ticks.run(at) }),
     ...(options.onRequest && { onRequest: options.onRequest }),
   });
-  const server = simulated ? await serveSimulator(controls, options.simPort ?? 0) : null;
+  const server = simulated ? await serveCloud(controls, options.simPort ?? 0, options.cloudFile) : null;
   try {
     const settings = server === null ? options.settings : { ...options.settings, HCLOUD_ENDPOINT: `${server.url}/v1` };
     const mf = new Miniflare(await miniflareOptions(options, settings, ticks.onLog));
@@ -168,7 +171,7 @@ function createTicks() {
     if (fire === undefined) throw new Error("the Worker is not up yet");
     report = Promise.withResolvers();
     const { outcome } = await fire(at_ms);
-    if (outcome !== "ok") return { outcome: "failed", failure: `the cron handler ended with: ${outcome}` };
+    if (outcome !== "ok") throw new Error(`the cron handler ended with: ${outcome}`);
     const told = await report.promise;
     report = undefined;
     return told;
@@ -187,7 +190,9 @@ function createTicks() {
       // Only a tick waits for a line; under load there are thousands.
       if (report === undefined) return;
       const event = readLogLine(line);
-      if (event?.event === "sweep") report.resolve(event);
+      if (event?.event !== "sweep") return;
+      const { event: _event, ...told } = event;
+      report.resolve(told);
     },
   };
 }

@@ -5,6 +5,7 @@ import { readConfig, SETTINGS, UNSUPPORTED_SETTINGS, type Config } from "../src/
 import { createDeployments, PART_SETTINGS, type Deployment } from "../src/deployment.ts";
 import { Misconfigured } from "../src/machine/misconfigured.ts";
 import { loadConfiguration, tooLong } from "./configuration.ts";
+import { cloudFileIn } from "./kept-cloud.ts";
 import { readLogLine, type SweepLine } from "./log-lines.ts";
 import { startStack, type Stack } from "./stack.ts";
 import { readVars, type Vars } from "./vars.ts";
@@ -85,7 +86,7 @@ async function start(): Promise<void> {
   const stateDir = given("STATE_DIR") ?? (token === null ? ".wrangler/state" : ".wrangler/state-real");
   const ports = { port: port("PORT", 8787), simPort: port("SIM_PORT", 8788) };
   console.log("starting the simulator, the Worker and its database …");
-  const stack = await startStack({ ...ports, stateDir, settings, onLog: show });
+  const stack = await startStack({ ...ports, stateDir, cloudFile: cloudFileIn(stateDir), settings, onLog: show });
   const cron = env["CRON"] === "off" ? null : setInterval(() => tick(stack), TICK_EVERY_MS);
   stopOnSignal(stack, cron);
   for (const note of tooLong(checked.deployment, checked.config)) console.log(note);
@@ -96,7 +97,9 @@ async function start(): Promise<void> {
 
 function greet({ url, simulator }: Stack, { config, deployment }: Checked, stateDir: string, ticks: boolean): void {
   const auth = `-H 'Authorization: Bearer ${config.adminToken}'`;
-  const where = simulator ? `simulator on ${simulator.url}/v1` : "the real Hetzner Cloud: machines cost money";
+  const where = simulator
+    ? `simulator on ${simulator.url}/v1, kept in ${stateDir}`
+    : "the real Hetzner Cloud: machines cost money";
   const provider = config.provider === "memory" ? "memory: a cloud inside the Worker" : where;
   const body = `{"server_type":"cx23","region":"fsn1","ttl":"10m"}`;
   const policies = deployment.policies.map(({ name }) => name);
