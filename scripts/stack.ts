@@ -1,5 +1,6 @@
 // The whole of mayfly on one machine: the Worker in workerd, D1 in a folder, and unless told otherwise the simulator on a
 // socket of its own. `npm start`, the end-to-end tests and the benchmark all stand on this.
+import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { build } from "esbuild";
@@ -46,8 +47,14 @@ export interface Stack {
   db: Awaited<ReturnType<Miniflare["getD1Database"]>>;
   /** Runs the cron handler at that time, after whatever tick is running, and answers the sweep's report. */
   tick(at_ms: number): Promise<unknown>;
+  /** What runs: with it another can be started without building it anew. */
+  modules: readonly Module[];
+  /** Waits for a tick that is running, if it is not stuck, and ends everything. */
   stop(): Promise<void>;
 }
+
+/** Longer than a tick takes as a rule; one whose Worker has died would never end. */
+const LONGEST_TICK_MS = 10_000;
 
 const path = (relative: string): string => fileURLToPath(new URL(`../${relative}`, import.meta.url));
 
@@ -67,7 +74,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const server = simulated ? await serveCloud(controls, options.simPort ?? 0, options.cloudFile) : null;
   try {
     const settings = server === null ? options.settings : { ...options.settings, HCLOUD_ENDPOINT: `${server.url}/v1` };
-    const mf = new Miniflare(await miniflareOptions(options, settings, ticks.onLog));
+    const configured = unstable_getMiniflareWorkerOptions(path("wrangler.toml"));
+    const modules = options.modules ?? [{ path: "index.js", contents: await bundleOf(configured) }];
+    const mf = new Miniflare(miniflareOptions({ ...options, modules }, configured, settings, ticks.onLog));
     const url = (await mf.ready).origin;
     const db = await mf.getD1Database("DB");
     await migrate(db);
@@ -78,8 +87,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       simulator: server && { url: server.url, controls },
       db,
       tick: ticks.run,
+      modules,
       async stop() {
-        await ticks.idle();
+        await Promise.race([ticks.idle(), wait(LONGEST_TICK_MS, undefined, { ref: false })]);
         await mf.dispose();
         await server?.close();
       },
@@ -93,10 +103,15 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 /** The database may remember machines of an earlier simulator, whose ids must not be given to others. */
 const freshId = (): number => Math.floor(Date.now() / 1000) - 1_700_000_000;
 
-async function miniflareOptions(options: StackOptions, settings: Vars, onLog: (line: string) => void) {
-  const { workerOptions, define, main } = unstable_getMiniflareWorkerOptions(path("wrangler.toml"));
-  if (main === undefined) throw new Error("wrangler.toml names no main");
-  const modules = options.modules ?? [{ path: "index.js", contents: await bundleOf(main, define ?? {}) }];
+type Configured = ReturnType<typeof unstable_getMiniflareWorkerOptions>;
+
+function miniflareOptions(
+  options: StackOptions & Pick<Stack, "modules">,
+  { workerOptions }: Configured,
+  settings: Vars,
+  onLog: (line: string) => void,
+) {
+  const { modules } = options;
   const { modulesRules: _refusedByTheConverter, ...worker } = workerOptions;
   const { callsAMinute } = options;
   return {
@@ -127,7 +142,8 @@ const brakesOf = (names: readonly string[], limit: number) =>
     limit === 0 ? [] : names.map((name) => [name, { namespace_id: name, simple: { limit, period: 60 as const } }]),
   );
 
-async function bundleOf(main: string, define: Record<string, string>): Promise<string> {
+async function bundleOf({ main, define }: Configured): Promise<string> {
+  if (main === undefined) throw new Error("wrangler.toml names no main");
   const bundle = await build({
     entryPoints: [main],
     bundle: true,
