@@ -11,13 +11,14 @@ const logLine = z.union([
     outcome: z.string(),
     phases: z
       .array(
-        z.object({
+        z.looseObject({
           phase: z.string(),
           destroyed: items,
           errors: items,
           alerts: items,
           remaining: items,
           failure: z.string().nullable(),
+          why_remaining: z.string().nullable().default(null),
         }),
       )
       .default([]),

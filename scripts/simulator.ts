@@ -1,6 +1,7 @@
 // `npm run simulator`: the simulated Hetzner Cloud alone, for the hcloud command line or for curl.
 import { createSimulator } from "../test/simulator/simulator.ts";
-import { serveSimulator, type SimulatorServer } from "./simulator-server.ts";
+import { cloudFileIn, serveCloud } from "./kept-cloud.ts";
+import type { SimulatorServer } from "./simulator-server.ts";
 
 const DEFAULT_PORT = 8788;
 
@@ -27,9 +28,12 @@ function fail(error: unknown): void {
 }
 
 try {
-  const server = await serveSimulator(createSimulator(), portFromEnvironment());
+  // In memory, unless a folder is named.
+  const stateDir = process.env["STATE_DIR"] ?? "";
+  const file = stateDir === "" ? undefined : cloudFileIn(stateDir);
+  const server = await serveCloud(createSimulator(), portFromEnvironment(), file);
   stopOnSignal(server);
-  console.log(`simulator ready on ${server.url}/v1`);
+  console.log(`simulator ready on ${server.url}/v1${file === undefined ? "" : `, kept in ${file}`}`);
 } catch (error) {
   fail(error);
 }

@@ -1,5 +1,6 @@
 // The whole of mayfly on one machine: the Worker in workerd, D1 in a folder, and unless told otherwise the simulator on a
 // socket of its own. `npm start`, the end-to-end tests and the benchmark all stand on this.
+import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { build } from "esbuild";
@@ -7,8 +8,8 @@ import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions } from "wrangler";
 import { createSimulator, type ApiRequest, type Simulator } from "../test/simulator/simulator.ts";
 import { TEXT_IMPORTS } from "./configuration.ts";
+import { serveCloud } from "./kept-cloud.ts";
 import { readLogLine } from "./log-lines.ts";
-import { serveSimulator } from "./simulator-server.ts";
 import type { Vars } from "./vars.ts";
 
 export interface StackOptions {
@@ -17,6 +18,8 @@ export interface StackOptions {
   simPort?: number;
   /** Where D1 keeps its files, as `wrangler --persist-to` would; in memory when absent. */
   stateDir?: string;
+  /** The file in which the simulated cloud is kept; in memory when absent. */
+  cloudFile?: string;
   /** All settings of the Worker by their names; wrangler.toml's are not added. With `HCLOUD_ENDPOINT` among them there is no simulator. */
   settings: Vars;
   /** Told of everything that the Worker logs, line by line. */
@@ -44,8 +47,14 @@ export interface Stack {
   db: Awaited<ReturnType<Miniflare["getD1Database"]>>;
   /** Runs the cron handler at that time, after whatever tick is running, and answers the sweep's report. */
   tick(at_ms: number): Promise<unknown>;
+  /** What runs: with it another can be started without building it anew. */
+  modules: readonly Module[];
+  /** Waits for a tick that is running, if it is not stuck, and ends everything. */
   stop(): Promise<void>;
 }
+
+/** Longer than a tick takes as a rule; one whose Worker has died would never end. */
+const LONGEST_TICK_MS = 10_000;
 
 const path = (relative: string): string => fileURLToPath(new URL(`../${relative}`, import.meta.url));
 
@@ -58,13 +67,16 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const simulated = options.settings["HCLOUD_ENDPOINT"] === undefined;
   const controls = createSimulator({
     first_id: freshId(),
-    onTick: (at) => ticks.run(at),
+    // In the same words as a sweep that an admin asks for.
+    onTick: async (at) => ({ sweep: await ticks.run(at) }),
     ...(options.onRequest && { onRequest: options.onRequest }),
   });
-  const server = simulated ? await serveSimulator(controls, options.simPort ?? 0) : null;
+  const server = simulated ? await serveCloud(controls, options.simPort ?? 0, options.cloudFile) : null;
   try {
     const settings = server === null ? options.settings : { ...options.settings, HCLOUD_ENDPOINT: `${server.url}/v1` };
-    const mf = new Miniflare(await miniflareOptions(options, settings, ticks.onLog));
+    const configured = unstable_getMiniflareWorkerOptions(path("wrangler.toml"));
+    const modules = options.modules ?? [{ path: "index.js", contents: await bundleOf(configured) }];
+    const mf = new Miniflare(miniflareOptions({ ...options, modules }, configured, settings, ticks.onLog));
     const url = (await mf.ready).origin;
     const db = await mf.getD1Database("DB");
     await migrate(db);
@@ -75,8 +87,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       simulator: server && { url: server.url, controls },
       db,
       tick: ticks.run,
+      modules,
       async stop() {
-        await ticks.idle();
+        await Promise.race([ticks.idle(), wait(LONGEST_TICK_MS, undefined, { ref: false })]);
         await mf.dispose();
         await server?.close();
       },
@@ -90,10 +103,15 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 /** The database may remember machines of an earlier simulator, whose ids must not be given to others. */
 const freshId = (): number => Math.floor(Date.now() / 1000) - 1_700_000_000;
 
-async function miniflareOptions(options: StackOptions, settings: Vars, onLog: (line: string) => void) {
-  const { workerOptions, define, main } = unstable_getMiniflareWorkerOptions(path("wrangler.toml"));
-  if (main === undefined) throw new Error("wrangler.toml names no main");
-  const modules = options.modules ?? [{ path: "index.js", contents: await bundleOf(main, define ?? {}) }];
+type Configured = ReturnType<typeof unstable_getMiniflareWorkerOptions>;
+
+function miniflareOptions(
+  options: StackOptions & Pick<Stack, "modules">,
+  { workerOptions }: Configured,
+  settings: Vars,
+  onLog: (line: string) => void,
+) {
+  const { modules } = options;
   const { modulesRules: _refusedByTheConverter, ...worker } = workerOptions;
   const { callsAMinute } = options;
   return {
@@ -124,7 +142,8 @@ const brakesOf = (names: readonly string[], limit: number) =>
     limit === 0 ? [] : names.map((name) => [name, { namespace_id: name, simple: { limit, period: 60 as const } }]),
   );
 
-async function bundleOf(main: string, define: Record<string, string>): Promise<string> {
+async function bundleOf({ main, define }: Configured): Promise<string> {
+  if (main === undefined) throw new Error("wrangler.toml names no main");
   const bundle = await build({
     entryPoints: [main],
     bundle: true,
@@ -168,7 +187,7 @@ function createTicks() {
     if (fire === undefined) throw new Error("the Worker is not up yet");
     report = Promise.withResolvers();
     const { outcome } = await fire(at_ms);
-    if (outcome !== "ok") return { outcome: "failed", failure: `the cron handler ended with: ${outcome}` };
+    if (outcome !== "ok") throw new Error(`the cron handler ended with: ${outcome}`);
     const told = await report.promise;
     report = undefined;
     return told;
@@ -187,7 +206,9 @@ function createTicks() {
       // Only a tick waits for a line; under load there are thousands.
       if (report === undefined) return;
       const event = readLogLine(line);
-      if (event?.event === "sweep") report.resolve(event);
+      if (event?.event !== "sweep") return;
+      const { event: _event, ...told } = event;
+      report.resolve(told);
     },
   };
 }

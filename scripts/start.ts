@@ -5,6 +5,9 @@ import { readConfig, SETTINGS, UNSUPPORTED_SETTINGS, type Config } from "../src/
 import { createDeployments, PART_SETTINGS, type Deployment } from "../src/deployment.ts";
 import { Misconfigured } from "../src/machine/misconfigured.ts";
 import { loadConfiguration, tooLong } from "./configuration.ts";
+import { installationOf } from "./installation-word.ts";
+import { cloudFileIn } from "./kept-cloud.ts";
+import { tellLeftBehind } from "./left-behind.ts";
 import { readLogLine, type SweepLine } from "./log-lines.ts";
 import { startStack, type Stack } from "./stack.ts";
 import { readVars, type Vars } from "./vars.ts";
@@ -46,9 +49,9 @@ function realToken(): string | null {
 }
 
 /** All that the Worker is given: the environment goes before wrangler.toml, and what is decided here before both. */
-function settingsOf(vars: Vars, token: string | null): Vars {
+function settingsOf(vars: Vars, token: string | null, installation: string): Vars {
   return {
-    INSTALLATION: "local",
+    INSTALLATION: installation,
     ...Object.fromEntries(Object.entries(vars).filter(([name]) => !OWN.has(name))),
     ...Object.fromEntries(
       [...GIVEN, ...HOOK_SECRETS].flatMap((name) => (given(name) === undefined ? [] : [[name, given(name) ?? ""]])),
@@ -79,15 +82,22 @@ async function check(settings: Vars, vars: Vars): Promise<Checked> {
 
 async function start(): Promise<void> {
   const token = realToken();
-  const vars = await readVars();
-  const settings = settingsOf(vars, token);
-  const checked = await check(settings, vars);
   const stateDir = given("STATE_DIR") ?? (token === null ? ".wrangler/state" : ".wrangler/state-real");
+  const vars = await readVars();
+  // A simulated project has no other checkout's machines in it.
+  const settings = settingsOf(vars, token, token === null ? "local" : await installationOf(stateDir));
+  const checked = await check(settings, vars);
   const ports = { port: port("PORT", 8787), simPort: port("SIM_PORT", 8788) };
-  console.log("starting the simulator, the Worker and its database …");
-  const stack = await startStack({ ...ports, stateDir, settings, onLog: show });
+  console.log(`starting ${token === null ? "the simulator, " : ""}the Worker and its database …`);
+  const options = { ...ports, stateDir, cloudFile: cloudFileIn(stateDir), settings, onLog: show };
+  const stack = await startStack(options);
   const cron = env["CRON"] === "off" ? null : setInterval(() => tick(stack), TICK_EVERY_MS);
-  stopOnSignal(stack, cron);
+  stopOnSignal(async () => {
+    if (cron) clearInterval(cron);
+    await stack.stop();
+    if (token !== null)
+      await sayWhatStays(() => startStack({ ...options, port: 0, modules: stack.modules }), checked.config);
+  });
   for (const note of tooLong(checked.deployment, checked.config)) console.log(note);
   for (const { name, secret } of checked.deployment.hooks.values())
     if (settings[secret] === undefined) console.log(`note: hooks.${name} is answered 503 until ${secret} is set`);
@@ -96,7 +106,7 @@ async function start(): Promise<void> {
 
 function greet({ url, simulator }: Stack, { config, deployment }: Checked, stateDir: string, ticks: boolean): void {
   const auth = `-H 'Authorization: Bearer ${config.adminToken}'`;
-  const where = simulator ? `simulator on ${simulator.url}/v1` : "the real Hetzner Cloud: machines cost money";
+  const where = simulator ? `simulator on ${simulator.url}/v1, kept in ${stateDir}` : REAL;
   const provider = config.provider === "memory" ? "memory: a cloud inside the Worker" : where;
   const body = `{"server_type":"cx23","region":"fsn1","ttl":"10m"}`;
   const policies = deployment.policies.map(({ name }) => name);
@@ -104,9 +114,10 @@ function greet({ url, simulator }: Stack, { config, deployment }: Checked, state
 
   provider     ${provider}
   database     ${stateDir}
+  installation ${config.installations[0]}
   admin token  ${config.adminToken}
   policies     ${policies.join(", ") || "none: the admin and minted tokens may do everything to what is theirs"}
-  sweeps       ${ticks ? "every 10 s" : "off (CRON=off): POST /_sim/tick at the simulator plays one"}
+  sweeps       ${ticks ? "every 10 s" : `off (CRON=off): POST ${simulator ? "/_sim/tick at the simulator plays" : "/v1/sweeps runs"} one`}
 
 Try it${policies.includes("default") ? " (your policy `default` holds for the admin, too: what it forbids is 403, with the reason)" : ""}:
 
@@ -114,8 +125,12 @@ Try it${policies.includes("default") ? " (your policy `default` holds for the ad
   curl ${url}/v1/machines ${auth}
   curl -X DELETE ${url}/v1/machines/first ${auth}
 
-Ctrl-C stops everything.`);
+${simulator ? "Ctrl-C stops everything." : NOT_ALL}`);
 }
+
+const REAL = "the real Hetzner Cloud: machines cost money";
+const NOT_ALL = `Ctrl-C stops mayfly, and no machine: what is at Hetzner then stays there and costs money, past its end too, until mayfly
+is started again or somebody deletes it there. Which those are is said when it stops.`;
 
 /** Sweeps that did something, and whatever went wrong; the rest is in the answers. */
 function show(message: string, level: string): void {
@@ -131,22 +146,34 @@ function showSweep({ id, outcome, phases }: SweepLine): void {
     .map((what) => `${phases.reduce((sum, phase) => sum + phase[what].length, 0)} ${what}`)
     .join(", ");
   const failures = phases.flatMap(({ phase, failure }) => (failure === null ? [] : [`${phase} failed: ${failure}`]));
-  console.log([`sweep ${id}: ${outcome}, ${figures}`, ...failures].join("; "));
+  const left = phases.flatMap(({ phase, why_remaining: why }) =>
+    why === null ? [] : [`${phase} goes on later: ${why}`],
+  );
+  console.log([`sweep ${id}: ${outcome}, ${figures}`, ...left, ...failures].join("; "));
 }
 
 function tick(stack: Stack): void {
   stack.tick(Date.now()).catch((error: unknown) => console.error("the tick failed:", error));
 }
 
-function stopOnSignal(stack: Stack, cron: NodeJS.Timeout | null): void {
+function stopOnSignal(stop: () => Promise<void>): void {
   let stopping = false;
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    // Miniflare's own end the process at once, before anything is said or kept.
+    process.removeAllListeners(signal);
     process.on(signal, () => {
       if (stopping) return;
       stopping = true;
-      if (cron) clearInterval(cron);
-      stack.stop().then(() => process.exit(0), fail);
+      stop().then(() => process.exit(0), fail);
     });
+  }
+}
+
+/** A terminal's Ctrl-C reaches the Worker's own process too, and so it is brought up once more, to be asked. */
+async function sayWhatStays(reopen: () => Promise<Stack>, { adminToken, currency }: Config): Promise<void> {
+  const stack = await reopen();
+  console.log(await tellLeftBehind({ url: stack.url, adminToken, currency }));
+  await stack.stop();
 }
 
 function fail(error: unknown): void {

@@ -48,7 +48,7 @@ export const SWEEPING: readonly Mutant[] = [
     kind: "check",
     promise: "I8",
     file: "src/reaper/phases.ts",
-    find: "return { phase, items, failure: failureOf(error).detail };",
+    find: "return reportOfIt(failureOf(error).detail);",
     replace: "throw error;",
     caughtBy: ["test/reaper/sweep.test.ts"],
   },

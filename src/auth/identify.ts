@@ -6,6 +6,7 @@ import { isSameSecret } from "./same-secret.ts";
 import type { AuthSettings, Identifying } from "./settings.ts";
 import { formOf, TOKEN_FORM_RULE } from "./token-form.ts";
 import { isUseDue, noteUse } from "./tokens.ts";
+import type { TokenRow } from "../store/tokens.ts";
 
 /**
  * Finds out who holds a bearer token, and reads for whoever is let in what the call is about to read, in one trip to the database. For
@@ -40,8 +41,10 @@ async function identifyMinted(token: string, work: Identifying, settings: AuthSe
   const asks = (await work.ahead?.(false)) ?? NOTHING;
   const now = work.now();
   const holder = { secretSha256: await sha256Hex(token), authEpoch: settings.authEpoch, now };
-  const minted = await store.ahead.ofHolder(holder, asks);
-  if (minted === null) return notIdentified(NOT_VALID);
+  const held = await store.ahead.ofHolder(holder, asks);
+  if (held === null) return notIdentified(NOT_MINTED);
+  const { token: minted, isUsable } = held;
+  if (!isUsable) return notIdentified(endedOf(minted, now));
   const { id, owner, note } = minted;
   const policy = tokenPolicy(settings.policies, minted.policy);
   if (policy === null) return notIdentified(policyGone(minted.policy));
@@ -72,12 +75,26 @@ const MISTYPED: AuthRefusal = {
   rule: TOKEN_FORM_RULE,
   next: "Copy it anew: a character is another than it was, or stands elsewhere.",
 };
-const NOT_VALID: AuthRefusal = {
+const NOT_MINTED: AuthRefusal = {
   code: "unauthorized",
-  message: "This token is not, or no longer, valid.",
-  rule: "must be a token that was minted here and has not ended",
-  next: NEXT,
+  message: "There is no token of this secret here.",
+  rule: "must be a token that was minted here, with the last secret that it was given",
+  next: `Check that it was minted by this mayfly, and whether a repeated order has given it another secret. ${NEXT}`,
 };
+
+/** Told only to whoever shows the secret, and so held the token. */
+function endedOf({ revokedAt, expiresAt }: TokenRow, now: number): AuthRefusal {
+  const next = "Ask an admin for another, who mints it with POST /v1/tokens.";
+  const refusal = (message: string, rule: string) => ({ code: "unauthorized" as const, message, rule, next });
+  if (revokedAt !== null) return refusal(`This token was revoked at ${timeOf(revokedAt)}.`, "must not be revoked");
+  if (expiresAt <= now) return refusal(`This token expired at ${timeOf(expiresAt)}.`, "must not have expired");
+  return refusal(
+    "This token has ended with all that were minted before AUTH_EPOCH was changed.",
+    "must be of this epoch",
+  );
+}
+
+const timeOf = (at: number): string => new Date(at).toISOString();
 
 const policyGone = (policy: string): AuthRefusal => ({
   code: "forbidden",

@@ -69,6 +69,7 @@ export async function settle(context: PhaseContext): Promise<string | null> {
     return failure;
   }
   const rows = known.lacks("unsettled") ? [] : await store.work.unsettled(now(), most);
+  if (rows.length === most) pace.leave("budget");
   const { isDone, failure } = await settleRows(context, rows);
   if (isDone) memory.settledAt = now();
   return failure;

@@ -20,7 +20,10 @@ export async function endResources(context: PhaseContext): Promise<void> {
   const { store, pace, items } = context;
   const now = context.now();
   if (context.known.lacks("ended")) return;
-  if (!pace.affords({ fetches: 0, statements: 1 })) return;
+  if (!pace.affords({ fetches: 0, statements: 1 })) {
+    pace.leave("budget");
+    return;
+  }
   // What the machines used that died in this tick goes with a later one: the provider is still taking it off.
   const ended = await store.resources.ended(now, MOST_LOOKED_AT);
   if (ended.length === 0) return;

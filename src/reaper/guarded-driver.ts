@@ -135,9 +135,11 @@ export function guard(context: PhaseContext): GuardedDriver {
       const oldest = await know(few.machines);
       const isInTheWay = ({ providerId }: Machine) => (known.get(providerId)?.attempts ?? 0) > 0;
       // More than a few could not be destroyed where CPU is short; but what could not be before must not hide what is younger.
-      if (few.areAll || (pace.isTight && !oldest.every(isInTheWay))) return oldest;
+      const isEnough = pace.isTight && !oldest.every(isInTheWay);
       // A list that takes long is not asked for again.
-      if (oldest.length > 0 && !pace.mayList()) return oldest;
+      const isLate = oldest.length > 0 && !pace.mayList();
+      if (!few.areAll && (isEnough || isLate)) pace.leave(isEnough ? "budget" : "time");
+      if (few.areAll || isEnough || isLate) return oldest;
       // Full pages that the budget cannot pay for are no failure: the oldest were read, and the next sweep goes on.
       const enough = Math.min(pace.listed, maxPages * BATCH);
       return know(await listBehind(few.machines, () => driver.list(selector, { ...paced, enough })));

@@ -49,7 +49,8 @@ export async function healthOf({ lock, work }: Pick<Store, "lock" | "work">, wal
   return {
     status: reasons.length === 0 ? "green" : "red",
     reasons,
-    lastGoodSweepAt: row?.last_started_at ? row.last_good_cron_at : null,
+    // Before the first, the heartbeat is the time of the migrations, so that silence is noticed from there on.
+    lastGoodSweepAt: row !== null && row.last_good_cron_at >= row.memory.firstSweepAt ? row.last_good_cron_at : null,
   };
 }
 

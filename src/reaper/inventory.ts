@@ -47,18 +47,24 @@ export async function reconcile(context: PhaseContext): Promise<string | null> {
   // One that cannot end begins anew.
   if (state.pass !== null && now - state.pass.startedAt > LONGEST_MS) state.pass = null;
   // A pass can wait; what is left of the provider's rate limit then is for deletes.
-  if (capabilities.hasHeadroom?.() === false) return null;
+  if (capabilities.hasHeadroom?.() === false) {
+    pace.leave("rate_limit");
+    return null;
+  }
   const pass = (state.pass ??= newPass(now));
   return onDriverError(
     async () => {
       for (let slice = 0; slice < MOST_SLICES[context.plan]; slice++) {
-        if ((await pace.stop(SLICE)) !== null) break;
-        if (!(await goOn(context, pass))) break;
+        const stop = await pace.stop(SLICE);
+        if (stop !== null) pace.leave(stop);
+        if (stop !== null || !(await goOn(context, pass))) return null;
         if (!pass.isFlawed && !state.isFlawed) memory.inventoriedAt = now;
         if (!isDone(pass)) continue;
         await conclude(context, pass);
-        break;
+        return null;
       }
+      // As many pages as a plan's sweep reads: the next one goes on.
+      pace.leave("budget");
       return null;
     },
     ({ message }) => message,

@@ -35,11 +35,18 @@ export async function lookForOrphans(context: PhaseContext): Promise<string | nu
   const isDue = now - memory.resourcesListedAt >= EVERY_MS || memory.resourcesListedAt > now;
   if (!isDue) return null;
   if (pace.affords({ fetches: 0, statements: 1 })) await context.store.resources.forgetUses(now);
-  if (capabilities.hasHeadroom?.() === false) return null;
+  if (capabilities.hasHeadroom?.() === false) {
+    pace.leave("rate_limit");
+    return null;
+  }
   let failure: string | null = null;
   let isWhole = true;
   for (const kind of RESOURCE_KINDS) {
-    if ((await pace.stop(COST)) !== null) return failure;
+    const stop = await pace.stop(COST);
+    if (stop !== null) {
+      pace.leave(stop);
+      return failure;
+    }
     const { pages: maxPages } = pace;
     isWhole = await onDriverError(
       async () => (await markOrphans(context, kind, maxPages)) && isWhole,
@@ -79,7 +86,10 @@ async function markOrphans(context: PhaseContext, kind: ResourceKind, maxPages: 
     const ofUid = rows.find((row) => row.uid === uid) ?? null;
     const isBeingMade = ofUid !== null && isLiveResource(ofUid) && ofUid.providerId === null;
     if (atId || isBeingMade) continue;
-    if (!pace.affords({ fetches: 0, statements: 1 })) return false;
+    if (!pace.affords({ fetches: 0, statements: 1 })) {
+      pace.leave("budget");
+      return false;
+    }
     const reason = await markOrphan(context, kind, one, ofUid);
     const outcome = reason === "unreadable" ? "alert" : "kept";
     if (reason !== null)

@@ -1,7 +1,7 @@
 import { budgetOf, type Limit, type Meter, type Share } from "./budget.ts";
 
-/** Why a phase had to leave something to the next sweep. */
-export type StopReason = "budget" | "time" | "lock_lost" | "provider_refused" | "rate_limit";
+/** Why a phase had to leave something to the next sweep. `refused`: the provider refuses whatever is asked of it. */
+export type StopReason = "budget" | "time" | "lock_lost" | "refused" | "rate_limit";
 
 /** How far a phase may go: its budget, its time, the lock, and what the provider refuses to everybody. */
 export interface Pace {
@@ -22,6 +22,10 @@ export interface Pace {
   affords(cost: Share): boolean;
   /** Why nothing that costs so much may be begun any more; null while it may. Holds on to the lock. */
   stop(cost: Share): Promise<StopReason | null>;
+  /** Notes that something which no item names is left to the next sweep. The first word stays. */
+  leave(reason: StopReason): void;
+  /** What was noted so; null where nothing was. */
+  readonly left: StopReason | null;
   /** The provider refuses whatever comes: nothing more is begun. The first sentence stays. */
   refuse(failure: string): void;
   /** What the provider refused to everybody; null while it did not. */
@@ -40,6 +44,7 @@ export interface Time {
 export function createPace(meter: Meter, limit: Limit, holdLock: () => Promise<boolean>, time: Time): Pace {
   const budget = budgetOf(meter, limit);
   let refusal: string | null = null;
+  let left: StopReason | null = null;
   return {
     listed: budget.listed,
     isTight: budget.isTight,
@@ -50,10 +55,16 @@ export function createPace(meter: Meter, limit: Limit, holdLock: () => Promise<b
     room: (each, beside, most) => budget.room(each, beside, most),
     affords: (cost) => budget.allows(cost),
     async stop(cost) {
-      if (refusal !== null) return "provider_refused";
+      if (refusal !== null) return "refused";
       if (!budget.allows(cost)) return "budget";
       if (!(await holdLock())) return "lock_lost";
       return time.isLeft() ? null : "time";
+    },
+    leave(reason) {
+      left ??= reason;
+    },
+    get left() {
+      return left;
     },
     refuse(failure) {
       refusal ??= failure;

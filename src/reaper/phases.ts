@@ -12,7 +12,7 @@ import { lookAhead, NOTHING_KNOWN } from "./outlook.ts";
 import { createPace, type Pace, type Time } from "./pace.ts";
 import { reapBlind } from "./reap-blind.ts";
 import { reap } from "./reap.ts";
-import type { PhaseReport, SweepOrder, SweepReport } from "./report.ts";
+import { remainingIn, type PhaseReport, type SweepOrder, type SweepReport } from "./report.ts";
 
 /**
  * What each phase leaves to those after it at least; what it does not use itself passes on too. Of CPU that is a page of the oldest to reap, and
@@ -86,7 +86,7 @@ export async function runPhases(
   if (!order.dryRun)
     for (const { name, run } of context.extraPhases) {
       const report = await isolated(name, phase(name), run);
-      if (report.items.length > 0 || report.failure !== null) reports.push(report);
+      if (report.items.length > 0 || report.failure !== null || report.whyRemaining !== null) reports.push(report);
     }
   reports.push(await isolated("history", phase("history"), keepHistory));
   return reportOf(context, order, startedAt, reports);
@@ -171,21 +171,28 @@ function reportOf(
 }
 
 /** An error boundary around a phase (I8): whatever happens in it, what it did is told and the next one runs. */
-async function isolated<Context extends Pick<PhaseContext, "items">>(
+async function isolated<Context extends Pick<PhaseContext, "items" | "pace">>(
   phase: PhaseReport["phase"],
   context: Context,
   act: (context: Context) => Promise<string | null>,
 ): Promise<PhaseReport> {
-  const { items } = context;
+  const { items, pace } = context;
+  const reportOfIt = (failure: string | null): PhaseReport => ({
+    phase,
+    items,
+    failure,
+    whyRemaining: remainingIn(items) ?? pace.left,
+  });
   try {
-    return { phase, items, failure: await act(context) };
+    return reportOfIt(await act(context));
   } catch (error) {
-    return { phase, items, failure: failureOf(error).detail };
+    return reportOfIt(failureOf(error).detail);
   }
 }
 
 /** The report of a sweep that begins none of its phases. */
-const untried = (failure: string): PhaseReport[] => PHASES.map((phase) => ({ phase, items: [], failure }));
+const untried = (failure: string): PhaseReport[] =>
+  PHASES.map((phase) => ({ phase, items: [], failure, whyRemaining: null }));
 
 /** Why nothing may be concluded from a tick's time; null where it may be believed. */
 function aheadOfTime({ now, wallNow, mayPlayTime }: SweepContext): string | null {

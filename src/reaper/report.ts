@@ -78,6 +78,8 @@ export interface PhaseReport {
   readonly items: readonly Item[];
   /** Why the phase as a whole could not run, or not to its end; null when it could. */
   readonly failure: string | null;
+  /** Why it left something to the next sweep: what it names as `remaining`, or what it did not look at any more. Null where it did not. */
+  readonly whyRemaining: SweepReason | null;
 }
 
 export interface SweepReport extends SweepOrder {
@@ -91,6 +93,10 @@ export interface SweepReport extends SweepOrder {
   readonly fetches: number;
   readonly statements: number;
 }
+
+/** Why something remains, as the first item says of which that is told; null where none does. */
+export const remainingIn = (items: readonly Item[]): SweepReason | null =>
+  items.find(({ outcome }) => outcome === "remaining")?.reason ?? null;
 
 /** `failed`: a phase could not do its work. `partial`: something due still lives. */
 export function reportOutcome(phases: readonly PhaseReport[]): "ok" | "partial" | "failed" {
@@ -139,7 +145,7 @@ export function reportJson(report: SweepReport) {
     started_at: time(report.startedAt),
     finished_at: time(report.finishedAt),
     outcome: reportOutcome(report.phases),
-    phases: report.phases.map(({ phase, items, failure }) => {
+    phases: report.phases.map(({ phase, items, failure, whyRemaining }) => {
       const those = (outcome: Item["outcome"]) =>
         items
           .filter((item) => item.outcome === outcome)
@@ -156,6 +162,7 @@ export function reportJson(report: SweepReport) {
         alerts: those("alert"),
         errors: those("error"),
         remaining: those("remaining"),
+        why_remaining: whyRemaining,
         unknown_age: those("unknown_age"),
         settled: those("settled"),
         failure,

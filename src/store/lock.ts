@@ -116,7 +116,6 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 const lockRow = (row: Row) => ({
   fence: intOf(row, "fence"),
   held_until: intOf(row, "held_until"),
-  last_started_at: intOrNull(row, "last_started_at"),
   last_good_cron_at: intOf(row, "last_good_cron_at"),
   last_report_at: intOf(row, "last_report_at"),
   last_error: textOrNull(row, "last_error"),
@@ -146,13 +145,13 @@ export function createLockStore(db: Db) {
 
   /**
    * Makes the row anew that is gone, held already; null where another did. Its fence is the time, which is more than any number of sweeps came
-   * to, and its heartbeat begins as after the migrations.
+   * to, and its heartbeat begins as after the migrations: before its first sweep, which is no good one yet.
    */
   async function restore(holder: string, now: number, until: number) {
     const row = { name: "sweep", holder, fence: now, held_until: until, last_started_at: now };
     const made = insertInto(
       "locks",
-      { ...row, first_sweep_at: now, last_good_cron_at: now },
+      { ...row, first_sweep_at: now, last_good_cron_at: now - 1 },
       { tail: "ON CONFLICT DO NOTHING RETURNING *" },
     );
     return parseFirst(lockRow, await db.write(made));

@@ -1,6 +1,6 @@
 import { parseFirst } from "./rows.ts";
 import type { Query } from "./statements.ts";
-import { tokenRow, type TokenRow } from "./tokens.ts";
+import { heldToken, type HeldToken } from "./tokens.ts";
 import { ofHolder, onlyFor, type Holder, type Whose } from "./whose.ts";
 import type { Db } from "./writer.ts";
 
@@ -35,16 +35,16 @@ export function createReadAhead<Reads>(db: Db, open: (recorded: Db) => Reads) {
   }
 
   return {
-    /** The token that somebody holds, if it may be used now, and in the same trip what its owner is about to read. */
-    async ofHolder(holder: Holder, asks: Asks<Reads>): Promise<TokenRow | null> {
+    /** The token that somebody holds, and if it may be used now, in the same trip what its owner is about to read. Null where there is none. */
+    async ofHolder(holder: Holder, asks: Asks<Reads>): Promise<HeldToken | null> {
       // What is about no owner would be read for anybody.
       const sent = queriesOf(asks, holder).map((one) =>
         one.params.includes(holder.secretSha256) ? one : onlyFor(holder, one),
       );
       const [rows = [], ...answers] = await db.batch([ofHolder(holder), ...sent]);
-      const token = parseFirst(tokenRow, rows);
-      if (token !== null) keepAll(queriesOf(asks, token.owner), answers);
-      return token;
+      const held = parseFirst(heldToken, rows);
+      if (held?.isUsable === true) keepAll(queriesOf(asks, held.token.owner), answers);
+      return held;
     },
 
     /** Reads in one trip what an owner is about to read. */

@@ -38,6 +38,18 @@ export const tokenRow: Reader<TokenRow> = (row) => ({
   revokedAt: intOrNull(row, "revoked_at"),
 });
 
+/** A token in the hands of who shows its secret. */
+export interface HeldToken {
+  readonly token: TokenRow;
+  /** Not expired, not revoked, of this epoch. */
+  readonly isUsable: boolean;
+}
+
+export const heldToken: Reader<HeldToken> = (row) => ({
+  token: tokenRow(row),
+  isUsable: intOf(row, "is_usable") === 1,
+});
+
 /** Not expired, not revoked, of this epoch: `?2` is the epoch, `?3` now. */
 const USABLE = "auth_epoch = ?2 AND expires_at > ?3 AND revoked_at IS NULL";
 

@@ -11,13 +11,14 @@ export interface Holder {
 /** Whose rows are meant: an owner's, by its key; or before that is known, those of whoever holds a token. */
 export type Whose = string | Holder;
 
+const USABLE = "tokens.auth_epoch = ? AND tokens.expires_at > ? AND tokens.revoked_at IS NULL";
 /** A token's row, where it may be used by who holds it. */
-const HELD =
-  "tokens.secret_sha256 = ? AND tokens.auth_epoch = ? AND tokens.expires_at > ? AND tokens.revoked_at IS NULL";
+const HELD = `tokens.secret_sha256 = ? AND ${USABLE}`;
 const paramsOf = ({ secretSha256, authEpoch, now }: Holder) => [secretSha256, authEpoch, now];
 
-/** Finds the holder's token. */
-export const ofHolder = (holder: Holder): Query => query(`SELECT * FROM tokens WHERE ${HELD}`, ...paramsOf(holder));
+/** Finds the holder's token, also one that may not be used; `is_usable` tells. */
+export const ofHolder = ({ secretSha256, authEpoch, now }: Holder): Query =>
+  query(`SELECT *, ${USABLE} AS is_usable FROM tokens WHERE tokens.secret_sha256 = ?`, authEpoch, now, secretSha256);
 
 /** A condition on the column `owner`. Of a token that may not be used there is no owner, and so no row. */
 export const ownedBy = (whose: Whose): Statement =>

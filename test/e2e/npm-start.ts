@@ -26,13 +26,17 @@ export interface Started {
   clear(): Promise<void>;
 }
 
-/** Resolves when it says that it is ready; rejects with what it printed when it ends before. */
-export async function npmStart(env: Record<string, string> = {}, cwd = ROOT): Promise<Started> {
+/**
+ * Resolves when it says that it is ready; rejects with what it printed when it ends before. A `STATE_DIR` that is named stays.
+ * With `isGroup` it is a process group of its own, as a terminal makes it.
+ */
+export async function npmStart(env: Record<string, string> = {}, cwd = ROOT, isGroup = false): Promise<Started> {
   const [port, simPort] = [await freePort(), await freePort()];
   const stateDir = await mkdtemp(join(tmpdir(), "mayfly-"));
   const child = spawn("npm", ["start"], {
     cwd,
     env: { ...process.env, STATE_DIR: stateDir, PORT: String(port), SIM_PORT: String(simPort), ...env },
+    detached: isGroup,
   });
   const started: Started = {
     child,
@@ -54,7 +58,8 @@ export async function npmStart(env: Record<string, string> = {}, cwd = ROOT): Pr
       child.once("exit", (code) => reject(new Error(`npm start ended with ${code}: ${started.output}`)));
       const read = (chunk: Buffer) => {
         started.output += chunk.toString();
-        if (started.output.includes("Ctrl-C stops everything.")) resolve();
+        // The last line of its greeting.
+        if (/^Ctrl-C stops [^]*\.$/m.test(started.output)) resolve();
       };
       child.stdout.on("data", read);
       child.stderr.on("data", read);

@@ -1,28 +1,12 @@
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { makeCopy, type Copy } from "./copy.ts";
 import { freePort, npmStart, type Started } from "./npm-start.ts";
+import { alive, tree } from "./processes.ts";
 
 const shell = promisify(execFile);
-
-/** Every process below one, itself included. */
-function tree(pid: number): number[] {
-  const children = readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
-    .map(Number);
-  return [pid, ...children.flatMap(tree)];
-}
-function parentOf(pid: string): number {
-  try {
-    return Number(/\) \S+ (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1]);
-  } catch {
-    return -1; // it has ended meanwhile
-  }
-}
-const alive = (pids: number[]): number[] => pids.filter((pid) => parentOf(String(pid)) > 0);
 
 describe("npm start", () => {
   let copy: Copy;

@@ -41,6 +41,25 @@ describe("a body that cannot be used", () => {
     await expectRefused(mayfly, ["POST", "/v1/tokens", body], 400, { code: "malformed" });
   });
 
+  it.each([
+    ["PUT", "/v1/machines/a"],
+    ["POST", "/v1/machines"],
+    ["POST", "/v1/tokens"],
+    ["DELETE", "/v1/machines/a"],
+  ])("%s %s: one that its sender breaks off is malformed, and no error of ours", async (method, path) => {
+    const mayfly = createMayfly();
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new TextEncoder().encode('{"server_type":')),
+      pull: (controller) => controller.error(new Error("Network connection lost.")),
+    });
+    const headers = { Authorization: `Bearer ${env.ADMIN_TOKEN}` };
+    const answer = await mayfly.app.request(path, { method, headers, body }, mayfly.bindings, createExecutionContext());
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ code: "malformed", detail: "The body broke off before its end." });
+    expect(mayfly.logs).toMatchObject([{ event: "request", status: 400, outcome: "malformed" }]);
+    expect(mayfly.simulator.requests()).toEqual([]);
+  });
+
   it("larger than any cloud-init needs is too large", async () => {
     const body = JSON.stringify({ ...BODY, cloud_init: long(300_000) });
     await expectRefused(createMayfly(), ["PUT", "/v1/machines/a", body], 413, { code: "too_large" });

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { Principal } from "../../src/auth/principal.ts";
+import { writeToken } from "../../src/auth/token-form.ts";
 import { LONGEST_TOKEN_LIFE } from "../../src/auth/tokens.ts";
 import { createMachine } from "../../src/lifecycle/create.ts";
 import {
@@ -223,6 +224,46 @@ describe("a token", () => {
     nextEpoch.advance(HOUR);
     expect(await statusOf(nextEpoch, old.secret)).toBe(401);
     expect(await statusOf(mayfly, old.secret)).toBe(200);
+  });
+
+  it("is told why it ended and since when, if it was ever one, and nothing of others", async () => {
+    const mayfly = createMayfly();
+    const why = async (secret: string, by = mayfly) => {
+      const { status, body } = await use(by, secret);
+      return {
+        status,
+        ...z.object({ code: z.string(), detail: z.string(), rule: z.string(), next: z.string() }).parse(body),
+      };
+    };
+    const next = "Ask an admin for another, who mints it with POST /v1/tokens.";
+    const refused = { status: 401, code: "unauthorized" };
+    const revoked = mintedIn(await mint(mayfly, { owner: "alice", expires_in: "1h" }));
+    const short = mintedIn(await mint(mayfly, { owner: "bob", expires_in: "1h" }));
+    const old = mintedIn(await mint(mayfly, { owner: "carol", expires_in: "9h" }));
+    await mayfly.send("DELETE", `/v1/tokens/${revoked.id}`);
+    const isRevoked = { ...refused, detail: "This token was revoked at 2026-11-30T12:00:00.000Z.", next };
+    expect(await why(revoked.secret)).toEqual({ ...isRevoked, rule: "must not be revoked" });
+    mayfly.advance(HOUR);
+    expect(await why(revoked.secret)).toMatchObject(isRevoked);
+    expect(await why(short.secret)).toEqual({
+      ...refused,
+      detail: "This token expired at 2026-11-30T13:00:00.000Z.",
+      rule: "must not have expired",
+      next,
+    });
+    expect(await why(old.secret, createMayfly({ AUTH_EPOCH: "2" }))).toEqual({
+      ...refused,
+      detail: "This token has ended with all that were minted before AUTH_EPOCH was changed.",
+      rule: "must be of this epoch",
+      next,
+    });
+    const ordered = mintedIn(await mint(mayfly, { owner: "dan" }, "one"));
+    await mint(mayfly, { owner: "dan" }, "one");
+    const elsewhere = await writeToken(new Uint8Array(32).fill(200));
+    for (const secret of [ordered.secret, elsewhere])
+      expect(await why(secret)).toMatchObject({ ...refused, detail: "There is no token of this secret here." });
+    const mistyped = `${short.secret.slice(0, -1)}${short.secret.endsWith("a") ? "b" : "a"}`;
+    expect((await why(mistyped)).detail).toMatch(/^This was never a token: /);
   });
 
   it("comes under its policy, and counts against that one's account where it has one", async () => {

@@ -169,9 +169,10 @@ describe("expire", () => {
     // Five were under way when the first of them was refused.
     expect(items.map((item) => [item.outcome, item.reason])).toEqual([
       ...Array.from({ length: 5 }, () => [outcome, reason]),
-      ...Array.from({ length: 3 }, () => ["remaining", "provider_refused"]),
+      ...Array.from({ length: 3 }, () => ["remaining", "refused"]),
     ]);
     expect(items[0]?.detail).toContain(fault.message);
+    expect(report?.phases[0]?.whyRemaining).toBe("refused");
     expect(report?.phases[0]?.failure).toContain(String(fault.status));
     expect(servers(mayfly)).toHaveLength(8);
   });

@@ -259,7 +259,7 @@ describe("what goes wrong in the middle", () => {
       ["error", "rate_limited"],
       ["accepted", "expired"],
       ["accepted", "expired"],
-      ...Array.from({ length: 7 }, () => ["remaining", "provider_refused"]),
+      ...Array.from({ length: 7 }, () => ["remaining", "refused"]),
     ]);
     expect(report?.phases[0]?.failure).toContain("429");
     const { results } = await mayfly.bindings.DB.prepare(

@@ -82,7 +82,7 @@ it("begins nothing more once the provider refuses, the lock is lost or the time 
     fc.asyncProperty(
       fc.scheduler(),
       fc.integer({ min: 0, max: 11 }),
-      fc.constantFrom<StopReason>("provider_refused", "lock_lost", "time"),
+      fc.constantFrom<StopReason>("refused", "lock_lost", "time"),
       async (scheduler, at, why) => {
         let isOver = false;
         const isOn = () => !isOver;
@@ -105,7 +105,7 @@ it("begins nothing more once the provider refuses, the lock is lost or the time 
             await scheduler.schedule(Promise.resolve(), `end of ${index}`);
             if (index === at) {
               isOver = true;
-              if (why === "provider_refused") pace.refuse("no");
+              if (why === "refused") pace.refuse("no");
             }
             return "begun";
           },

@@ -528,6 +528,8 @@ it("what is left of the provider's rate limit is for deletes: everything else wa
   mayfly.simulator.addServer(lostRow("rowless", UID));
   leave(mayfly, 100);
   await minutes(mayfly, 40);
+  const left = (await mayfly.tick())?.phases.flatMap(({ phase, whyRemaining: why }) => (why ? [[phase, why]] : []));
+  expect(left).toEqual([["reconcile", "rate_limit"]]);
   expect(names(mayfly)).toEqual(["rowless-abcdefghijklm"]);
   expect(await live(mayfly)).toEqual([]);
   leave(mayfly, 3000);

@@ -51,6 +51,7 @@ describe("the lock", () => {
     const report = await mayfly.tick();
     expect(mayfly.now() - began).toBeLessThanOrEqual(90 * SECOND);
     expect(report?.phases[0]?.items.map(({ reason }) => reason)).toContain("time");
+    expect(report?.phases[0]?.whyRemaining).toBe("time");
     simulator.fetch = fetch;
     await minutes(mayfly, 5);
     expect(servers(mayfly)).toEqual([]);
@@ -74,6 +75,7 @@ describe("the lock", () => {
       outcome === "remaining" ? [reason] : [],
     );
     expect(new Set(reasons)).toEqual(new Set(["lock_lost"]));
+    expect(report?.phases[0]?.whyRemaining).toBe("lock_lost");
     // Three died before it was overtaken; that their rows are closed is up to whoever holds the lock now.
     expect(servers(mayfly).length).toBeGreaterThan(4);
     expect(await mayfly.store.machines.byName("admin", "m0")).toMatchObject({

@@ -23,6 +23,19 @@ describe("where the row of the lock is gone", () => {
     expect((await mayfly.send("GET", "/healthz", undefined, null)).status).toBe(200);
   });
 
+  it("health knows of no good sweep until one was that", async () => {
+    const mayfly = createMayfly();
+    await lose(mayfly);
+    mayfly.simulator.fault({ path: "^/v1/servers", times: 9, status: 500 });
+    await mayfly.tick();
+    expect(await mayfly.send("GET", "/healthz", undefined, null)).toMatchObject({ body: { last_good_sweep_at: null } });
+    mayfly.simulator.clearFaults();
+    await mayfly.tick();
+    expect(await mayfly.send("GET", "/healthz", undefined, null)).toMatchObject({
+      body: { last_good_sweep_at: "2026-11-30T12:00:00.000Z" },
+    });
+  });
+
   it("health is red again three minutes after that if no other sweep comes", async () => {
     const mayfly = createMayfly();
     await lose(mayfly);

@@ -196,6 +196,24 @@ describe("health", () => {
     expect((await mayfly.send("GET", "/healthz", undefined, null)).status).toBe(200);
   });
 
+  it("knows of no good sweep before the first that cron has started and that was good", async () => {
+    const mayfly = createMayfly();
+    const health = async () => (await mayfly.send("GET", "/healthz", undefined, null)).body;
+    // As the migrations leave it.
+    await mayfly.bindings.DB.prepare("UPDATE locks SET last_good_cron_at = ?").bind(mayfly.now()).run();
+    expect(await health()).toMatchObject({ status: "green", last_good_sweep_at: null });
+    mayfly.advance(SECOND);
+    await mayfly.send("POST", "/v1/sweeps", {});
+    mayfly.simulator.fault({ path: "^/v1/servers", times: 9, status: 500 });
+    expect(await mayfly.tick()).toMatchObject({
+      phases: [{}, { failure: expect.any(String) as unknown }, {}, {}, {}, {}],
+    });
+    expect(await health()).toMatchObject({ status: "green", last_good_sweep_at: null });
+    mayfly.simulator.clearFaults();
+    await mayfly.tick();
+    expect(await health()).toMatchObject({ last_good_sweep_at: "2026-11-30T12:00:01.000Z" });
+  });
+
   it("is red while a machine stays that should long be gone, though sweeps run", async () => {
     const mayfly = createMayfly();
     await put(mayfly, "box");

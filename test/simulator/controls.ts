@@ -8,6 +8,7 @@ import { renderImage } from "./image-record.ts";
 import { addImage, type ImageSeed } from "./image-seed.ts";
 import { renderNetwork } from "./network-record.ts";
 import type { Action, Firewall, Image, Network, Server, SshKey } from "./resources.ts";
+import { restoreWorld, saveWorld } from "./saved-world.ts";
 import { addServer, type ServerSeed } from "./seed.ts";
 import { type ServerRecord } from "./server-record.ts";
 import { renderServer } from "./server-view.ts";
@@ -64,6 +65,10 @@ export interface Controls {
   clearFaults(): void;
   /** The simulator's clock in unix milliseconds. */
   now(): number;
+  /** All of it as text, without the request log. */
+  save(): string;
+  /** Puts what was saved in the place of all there is. */
+  restore(saved: string): void;
 }
 
 const YEAR_10000_MS = Date.UTC(10_000, 0);
@@ -95,6 +100,8 @@ export function createControls(real_ms: () => number, world: () => World, replac
     clearFaults: () => {
       world().faults = [];
     },
+    save: () => saveWorld(world(), now()),
+    restore: (saved) => replace(restoreWorld(saved, real_ms())),
   };
 }
 

@@ -15,9 +15,10 @@ export class RateLimit {
   private tokens: number;
   private refilled_at_ms: number;
 
-  constructor(limit: number, now_ms: number) {
+  /** Full, unless so many requests are said to be left. */
+  constructor(limit: number, now_ms: number, left = limit) {
     this.limit = limit;
-    this.tokens = limit;
+    this.tokens = left;
     this.refilled_at_ms = now_ms;
   }
 

@@ -20,8 +20,13 @@ const refuseLarge = bodyLimit({
 /** Takes the bytes of a body in, as many as there may be, and looks at none of them. */
 export function takeBody(c: Context<AppEnv, string>): Promise<void> {
   const take = async () => {
-    await refuseLarge(c, async () => {});
-    await c.req.arrayBuffer();
+    try {
+      await refuseLarge(c, async () => {});
+      await c.req.arrayBuffer();
+    } catch (error) {
+      // Whatever else comes of reading it is its sender's: mostly it has hung up.
+      throw error instanceof HttpProblem ? error : malformed("The body broke off before its end.");
+    }
   };
   const taken = c.get("taken") ?? take();
   c.set("taken", taken);
