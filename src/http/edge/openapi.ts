@@ -11,7 +11,7 @@ const problem = z
     detail: z.string(),
     field: z.string().optional(),
     rule: z.string().optional(),
-    next: z.string().optional(),
+    next: z.string().meta({ description: "what the caller can do about it" }),
     policy: z.string().optional().meta({ description: "whose word it is" }),
     figures,
     limit: z.string().optional().meta({ description: "the limit of the provider's that was met, in its own word" }),

@@ -79,7 +79,7 @@ export interface ProblemDetails {
   /** What happened, in a sentence. */
   readonly detail: string;
   /** What the caller can do about it. */
-  readonly next?: string;
+  readonly next: string;
   readonly field?: string;
   readonly rule?: string;
   readonly retryAfterSeconds?: number;
