@@ -7,6 +7,7 @@ import type { Chosen, NewMachine } from "../store/machines.ts";
 import { attach, toConfirm, type AttachedIds } from "./attachments.ts";
 import { COOL_DOWN_MS, isSamePair, MOST_TRIED, noRoom, triedCandidate, type Candidates } from "./candidates.ts";
 import type { Context, RequestContext } from "./context.ts";
+import type { MachineOrder } from "./order.ts";
 import { endMadeWith } from "./end-made-with.ts";
 import { tryWithRoom } from "./make-room.ts";
 import { heldByOurs, record, RELEASED, type Created } from "./record.ts";
@@ -15,6 +16,8 @@ import { reclaim, saysNothingMade, trying, type Claim } from "./trying.ts";
 
 /** What a machine is to be, and where it is tried. */
 export interface Wanted {
+  /** As its caller said it. */
+  readonly said: MachineOrder;
   readonly request: MachineRequest;
   readonly attachments: readonly Attachment[];
   /** What became of them when they were noted with the row; null where they are still to be seen to. */
@@ -64,7 +67,7 @@ async function tryAll(
     await giveUp(context, { row, claim }, attached.refusal, !claim.resumed);
     return attached;
   }
-  const elsewhere = await madeBefore(context, { row, claim });
+  const elsewhere = await madeBefore(context, { row, claim, said: wanted.said });
   if (elsewhere) return elsewhere;
   const tries: Tries = { ...wanted, row, ids: attached.value, claim, tried: [], limits: [], snapshots: new Map() };
   for (const candidate of wanted.inOrder.slice(0, MOST_TRIED)) {
@@ -121,7 +124,7 @@ function isWritten({ rules, now }: Context, { row, attached, claim, tried }: Tri
 
 async function failed(
   context: Context,
-  { row, attachments, claim, tried, limits }: Tries,
+  { row, said, attachments, claim, tried, limits }: Tries,
   candidate: Candidate,
   error: DriverError,
 ): Promise<Outcome<Created> | "no_room"> {
@@ -132,7 +135,7 @@ async function failed(
     await store.cooldowns.add(row.provider, candidate, now() + COOL_DOWN_MS);
     return "no_room";
   }
-  const held = error.existing && (await heldByOurs(context, error.existing, row));
+  const held = error.existing && (await heldByOurs(context, error.existing, row, said));
   if (held) return held;
   const refusal = attachments.length > 0 ? hinted(refusalOf(error)) : refusalOf(error);
   await giveUp(context, { row, claim }, refusal, isDefinite(error, claim.resumed));
@@ -145,14 +148,14 @@ async function failed(
  */
 async function madeBefore(
   context: Context,
-  { row, claim }: Pick<Tries, "row" | "claim">,
+  { row, claim, said }: Pick<Tries, "row" | "claim" | "said">,
 ): Promise<Outcome<Created> | null> {
   const [, ...previous] = context.rules.installations;
   if (previous.length === 0) return null;
   const selector = ourSelector(previous, { [LABEL.owner]: row.owner, [LABEL.name]: row.name });
   const search = async (): Promise<Outcome<Created> | null> => {
     for (const machine of await context.driver.list(selector, { maxPages: 1 })) {
-      const held = await heldByOurs(context, machine, row);
+      const held = await heldByOurs(context, machine, row, said);
       if (held) return held;
     }
     return null;

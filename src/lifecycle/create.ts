@@ -18,6 +18,7 @@ import { endOf, planOf, priceWithin, siteOf, type Plan, type Sited } from "./pla
 import { known, RELEASING, type Created } from "./record.ts";
 import { CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
 import { checkLength, longestOf } from "./rights.ts";
+import { differingFields, hashFields } from "./spec-fields.ts";
 import { claimAt, claimLeftMs } from "./trying.ts";
 
 /**
@@ -86,11 +87,12 @@ interface Ready extends Sited {
 }
 
 async function rowOf(context: RequestContext, plan: Ready, price: Priced, now: number): Promise<NewMachine> {
-  const { principal, name, credential, specSha256, request, inOrder, keepOnFailureMs, standing } = plan;
+  const { principal, name, said, credential, specSha256, request, inOrder, keepOnFailureMs, standing } = plan;
   const { owner, account } = principal;
   const [installation] = context.rules.installations;
+  const uid = context.newUid();
   return {
-    uid: context.newUid(),
+    uid,
     owner,
     account,
     name,
@@ -99,6 +101,7 @@ async function rowOf(context: RequestContext, plan: Ready, price: Priced, now: n
     installation,
     credential,
     specSha256,
+    specFields: await hashFields(said, uid),
     ...inOrder[0],
     image: request.image,
     labels: request.labels,
@@ -138,7 +141,8 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   const now = context.now();
   if (row.phase === "destroying" || row.expiresAt <= now) return refused(RELEASING);
   // A row that was lost and found again does not know what was asked for.
-  if (row.specSha256 !== "" && row.specSha256 !== plan.specSha256) return refused(specMismatch(row.name));
+  if (row.specSha256 !== "" && row.specSha256 !== plan.specSha256)
+    return refused(specMismatch(row.name, await differingFields(row, plan.said)));
   if (row.phase !== "requested" || claimLeftMs(row, now) > 0) return known(row);
   if (!context.rules.creates) return refused(CREATES_OFF);
   // It was begun when the policy allowed more: what was made then lives, and what is made now goes by what holds now.

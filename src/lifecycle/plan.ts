@@ -47,6 +47,8 @@ export const readsOfCreate = (
 /** What a create is to come to, as far as that is known before the first look at a row. */
 export interface Plan extends CheckedOrder, Pick<MachineRow, "name" | "credential" | "specSha256"> {
   readonly principal: Principal;
+  /** As it was said, without what its profile says. */
+  readonly said: MachineOrder;
   /** Whether this database knows which installation it serves. */
   readonly isClaimed: boolean;
 }
@@ -77,7 +79,7 @@ export async function planOf(
   if (!installation.ok) return installation;
   const { isClaimed } = installation.value;
   const [credential, specSha256] = [await context.credential(), await specHash(said)];
-  return done({ ...allowed.value, principal, name, credential, specSha256, isClaimed });
+  return done({ ...allowed.value, principal, name, said, credential, specSha256, isClaimed });
 }
 
 /** Whether an order breaks no rule and no policy, as far as that can be told without asking anybody. */

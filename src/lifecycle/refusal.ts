@@ -41,6 +41,8 @@ export interface Refusal {
   readonly next: string;
   readonly retryAfterSeconds?: number;
   readonly problem?: Problem;
+  /** Under `spec_mismatch`: the fields that were said otherwise, as the API orders them. */
+  readonly fields?: readonly string[];
   /** The rule that it breaks, where no field is at fault. */
   readonly rule?: string;
   /**
@@ -76,12 +78,16 @@ export const CREATES_OFF: Refusal = {
   retryAfterSeconds: 60,
 };
 
-/** What a caller is told whose name stands for something that was asked for otherwise. */
-export const specMismatch = (name: string): Refusal => ({
-  code: "spec_mismatch",
-  message: `What lives under the name ${name} was asked for with another body.`,
-  next: "Take it down first, use another name, or repeat the first body.",
-});
+/** What a caller is told whose name stands for something that was asked for otherwise; `fields` where it is known in which. */
+export function specMismatch(name: string, fields: readonly string[]): Refusal {
+  const which = fields.map((field) => `\`${field}\``).join(", ");
+  return {
+    code: "spec_mismatch",
+    message: `What lives under the name ${name} was asked for with another body${which && `: other in ${which}`}.`,
+    next: "Take it down first, use another name, or repeat the first body.",
+    ...(fields.length === 0 ? {} : { fields }),
+  };
+}
 
 /** A use case that did not do what it was asked. */
 export interface Refused {

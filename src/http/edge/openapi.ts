@@ -12,6 +12,10 @@ const problem = z
     field: z.string().optional(),
     rule: z.string().optional(),
     next: z.string().meta({ description: "what the caller can do about it" }),
+    fields: z
+      .array(z.string())
+      .optional()
+      .meta({ description: "of `spec_mismatch`: those that were said otherwise, where that is known" }),
     policy: z.string().optional().meta({ description: "whose word it is" }),
     figures,
     limit: z.string().optional().meta({ description: "the limit of the provider's that was met, in its own word" }),

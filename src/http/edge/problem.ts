@@ -143,8 +143,8 @@ const IN_OUR_WORDS: Partial<Record<RefusalCode | NonNullable<Refusal["about"]>, 
 };
 
 function problemOf(refusal: Refusal): HttpProblem {
-  const { code, about, message, next, retryAfterSeconds, problem, rule, policy, figures, limit, machines, candidates } =
-    refusal;
+  const { code, about, message, next, retryAfterSeconds, problem, rule } = refusal;
+  const { fields, policy, figures, limit, machines, candidates } = refusal;
   return new HttpProblem(code, {
     detail: message,
     next,
@@ -152,7 +152,14 @@ function problemOf(refusal: Refusal): HttpProblem {
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...(rule === undefined ? {} : { rule }),
     ...problem,
-    more: { policy, figures, limit, machines: machines?.map(countedJson), candidates: candidates?.map(candidateJson) },
+    more: {
+      fields,
+      policy,
+      figures,
+      limit,
+      machines: machines?.map(countedJson),
+      candidates: candidates?.map(candidateJson),
+    },
   });
 }
 
