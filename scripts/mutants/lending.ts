@@ -246,4 +246,14 @@ export const LENDING: readonly Mutant[] = [
     caughtBy: ["test/lifecycle/spec-fields.test.ts"],
     test: "tells no value",
   },
+  {
+    name: "region by region",
+    kind: "order",
+    broken: "of an architecture the dearer types of the first region are tried before the cheaper ones of the next",
+    promise: "I9",
+    file: "src/machine/server-type.ts",
+    find: "        .slice(0, mostInRegion),\n    )\n    .sort(byPrice);",
+    replace: "        .slice(0, mostInRegion),\n    );",
+    caughtBy: ["test/machine/server-type.test.ts", "test/lifecycle/candidates.test.ts"],
+  },
 ];

@@ -40,12 +40,12 @@ export async function coolLast({ store, now }: Context, candidates: Candidates):
 
 /**
  * What a caller's preferences mean: every type in every region, types first; or of an architecture alone the types that can be
- * ordered now, cheapest first (S94), region by region.
+ * ordered now, cheapest first over all regions (S94).
  */
 export async function candidatesOf(
   context: RequestContext,
   {
-    order: { serverTypes = [], regions, arch },
+    order: { serverTypes = [], regions, arch, attachments = [] },
     principal: { policy },
   }: { readonly order: CompleteOrder; readonly principal: { readonly policy: Policy } },
 ): Promise<Outcome<Candidates>> {
@@ -53,13 +53,13 @@ export async function candidatesOf(
   if (arch !== undefined) {
     const result = await readCatalogue(context);
     if (!result.ok) return result;
-    const offered = result.value.serverTypes;
-    pairs = regions.flatMap((region) =>
-      cheapestFirst(offered, context.now(), region, arch)
-        .filter(({ name }) => mayName(policy, name))
-        .slice(0, TYPES_BY_ARCH)
-        .map(({ name }) => ({ serverType: name, region })),
+    const allowed = result.value.serverTypes.filter(({ name }) => mayName(policy, name));
+    // A network is in one zone, as a rule that of the first region: where that has room nobody is to be sent elsewhere.
+    const isBound = attachments.some(({ kind }) => kind === "network");
+    const found = (isBound ? regions.map((region) => [region]) : [regions]).flatMap((among) =>
+      cheapestFirst(allowed, context.now(), { arch, regions: among, mostInRegion: TYPES_BY_ARCH }),
     );
+    pairs = found.map(({ name, region }) => ({ serverType: name, region }));
   }
   const [first, ...others] = pairs;
   if (first) return done([first, ...others]);

@@ -137,6 +137,27 @@ describe("an arch alone", () => {
     });
   });
 
+  it("S94: picks by price over all regions, and with a network region by region, which it might not be in else", async () => {
+    const mayfly = createMayfly();
+    const created = await put(mayfly, { arch: "arm64", region: ["fsn1", "hel1", "nbg1"] });
+    expect(chosenIn(created)).toMatchObject({ server_type: "cax11", region: "nbg1" });
+    expect(told(created)).toEqual([
+      "cax11 nbg1 chosen",
+      "cax11 hel1 not_tried",
+      "cax11 fsn1 not_tried",
+      "cax21 hel1 not_tried",
+      "cax21 nbg1 not_tried",
+      "cax21 fsn1 not_tried",
+      "cax31 fsn1 not_tried",
+      "cax31 nbg1 not_tried",
+      "cax31 hel1 not_tried",
+    ]);
+    const networks = [{ ip_range: "10.0.0.0/16" }];
+    const away = { arch: "amd64", region: ["hel1", "ash"] };
+    expect(chosenIn(await put(mayfly, away, "alone"))).toMatchObject({ server_type: "cpx11", region: "ash" });
+    expect(chosenIn(await put(mayfly, { ...away, networks }, "inside"))).toMatchObject({ region: "hel1" });
+  });
+
   it("that nobody offers there is `capacity`, and nothing is asked of the provider but its offers", async () => {
     const mayfly = createMayfly();
     expect(await put(mayfly, { arch: "arm64", region: "ash" })).toMatchObject({
