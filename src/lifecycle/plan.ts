@@ -54,14 +54,14 @@ export interface Plan extends CheckedOrder, Pick<MachineRow, "name" | "credentia
 }
 
 /** The same, and where it is tried. */
-export type Sited = Plan & Pick<Wanted, "candidates" | "inOrder">;
+export type Sited = Plan & Pick<Wanted, "candidates" | "inOrder" | "cooling">;
 
 /** Where a machine is tried that is planned. */
 export async function siteOf(context: RequestContext, plan: Plan): Promise<Outcome<Sited>> {
   const choice = await candidatesOf(context, plan);
   if (!choice.ok) return choice;
   // Before the row is written, which so says from the start what is tried first.
-  return done({ ...plan, candidates: choice.value, inOrder: await coolLast(context, choice.value) });
+  return done({ ...plan, candidates: choice.value, ...(await coolLast(context, choice.value)) });
 }
 
 /** What a caller's order comes to, if it may be made here at all; nothing is written for that. */

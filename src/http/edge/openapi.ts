@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { candidate } from "./candidates.ts";
 import { countedMachine, figures } from "./counted-machines.ts";
 import { PROBLEM_CODES } from "./problem.ts";
 
@@ -23,6 +24,7 @@ const problem = z
       .array(countedMachine)
       .optional()
       .meta({ description: "those that a limit counts, of the caller's account" }),
+    candidates: z.array(candidate).optional().meta({ description: "of a create: what became of each pair" }),
     request_id: z.string(),
   })
   .meta({ id: "Problem", description: "RFC 9457 problem details; `code` is stable" });

@@ -134,6 +134,7 @@ const IN_OUR_WORDS: Partial<Record<RefusalCode | NonNullable<Refusal["about"]>, 
   provider_unauthorized: { next: "An admin must check HCLOUD_TOKEN." },
   forbidden: { next: "Ask for what your policy allows: GET /v1/whoami tells." },
   offer: { next: "GET /v1/server_types lists what can; offer more regions, or the same later." },
+  sold: { next: "Correct the field: GET /v1/server_types lists what can be ordered now, and where." },
   price: {
     next: "Name a server type that has a price in its region (GET /v1/server_types), or repeat the call later.",
   },
