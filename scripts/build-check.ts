@@ -2,9 +2,9 @@
 import { buildBundle } from "./bundle.ts";
 
 /** A little above what it weighs; one named import of `z` would add more, because it brings zod's locales along. */
-const MOST_KIB = 470;
+const MOST_KIB = 495;
 /** The same as it is sent. What it consists of, and what is not to be had: docs/decisions/size-of-the-bundle.md. */
-const MOST_GZIP_KIB = 156;
+const MOST_GZIP_KIB = 164;
 const { output, text } = buildBundle();
 const [, kib = Number.NaN, gzipKib = Number.NaN] =
   /Total Upload: ([\d.]+) KiB \/ gzip: ([\d.]+) KiB/.exec(output)?.map(Number) ?? [];

@@ -154,6 +154,7 @@ function openRequest(
     keys,
     meter,
     now: runtime.now,
+    wallNow: runtime.now,
     newUid: runtime.newUid,
     randomBytes: runtime.randomBytes,
     sleep,

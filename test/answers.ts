@@ -18,7 +18,13 @@ export const OPERATIONS = Object.entries(paths).flatMap(([path, methods]) =>
   })),
 );
 
-const problem = z.object({ status: z.int(), code: z.string(), detail: z.string(), request_id: z.string() });
+const problem = z.object({
+  status: z.int(),
+  code: z.string(),
+  detail: z.string().min(1),
+  next: z.string().min(1),
+  request_id: z.string(),
+});
 /** The one answer that is an error and no problem details: it has reasons. */
 const HEALTH = "/healthz";
 

@@ -51,8 +51,9 @@ export const FRESH: readonly Mutant[] = [
     kind: "order",
     promise: "I10",
     file: "src/lifecycle/candidates.ts",
-    find: ".filter(({ name }) => mayName(policy, name))\n        .slice(0, TYPES_BY_ARCH)",
-    replace: ".slice(0, TYPES_BY_ARCH)\n        .filter(({ name }) => mayName(policy, name))",
+    find: "pairs = found.map(({ name, region }) => ({ serverType: name, region }));",
+    replace:
+      "const all = cheapestFirst(result.value.serverTypes, context.now(), { arch, regions, mostInRegion: TYPES_BY_ARCH });\n    pairs = all.filter(({ name }) => mayName(policy, name)).map(({ name, region }) => ({ serverType: name, region }));",
     caughtBy: ["test/lifecycle/rights.test.ts"],
   },
   {

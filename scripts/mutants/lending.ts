@@ -37,7 +37,7 @@ export const LENDING: readonly Mutant[] = [
     broken: "a create whose outcome is unknown ends its row as failed",
     kind: "default",
     promise: "I4",
-    file: "src/lifecycle/attempt.ts",
+    file: "src/lifecycle/give-up.ts",
     find: "return !resumed && saysNothingMade(error);",
     replace: "return saysNothingMade(error) || error.ambiguous || resumed;",
     caughtBy: ["test/lifecycle/create.test.ts"],

@@ -11,6 +11,7 @@ import { LENDING } from "./lending.ts";
 import { LIMITS } from "./limits.ts";
 import { MONEY } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
+import { OFFERING } from "./offering.ts";
 import { PROMISING } from "./promising.ts";
 import { READING } from "./reading.ts";
 import { SIBLINGS } from "./siblings.ts";
@@ -30,6 +31,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...LENDING,
   ...LIMITS,
   ...MONEY,
+  ...OFFERING,
   ...PROMISING,
   ...READING,
   ...SIBLINGS,

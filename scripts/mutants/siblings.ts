@@ -162,4 +162,15 @@ export const SIBLINGS: readonly Mutant[] = [
     replace: '"Content-Type": status < 500 ? "application/problem+json" : "application/json",',
     caughtBy: [ANSWERS],
   },
+  {
+    name: "no way on",
+    kind: "write",
+    broken: "whoever calls a path by a method that it does not take is not told what to do about it",
+    promise: "I9",
+    file: "src/http/edge/problem.ts",
+    find: "    rule,\n    next,\n    ...details.more,",
+    replace: '    rule,\n    next: code === "method_not_allowed" ? undefined : next,\n    ...details.more,',
+    caughtBy: [ANSWERS],
+    test: "when it goes to no path that is served",
+  },
 ];

@@ -9,6 +9,8 @@ import type { Driver } from "./driver.ts";
 export interface PageOptions {
   /** More pages than these are an error: as many as whoever asks can afford. */
   readonly maxPages?: number;
+  /** Milliseconds that each of its calls may take; left out, the driver's own. */
+  readonly timeoutMs?: number;
 }
 
 /** One kind of what lies beside machines. Ids are the provider's. */

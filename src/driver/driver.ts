@@ -14,7 +14,7 @@ export interface Driver {
    * is returned when it carries the spec's uid label; anything else is `name_taken` with what was found (P20, P24). All
    * labels are part of the one create call (P22). A lost answer is looked up once before it becomes an `ambiguous` error.
    */
-  create(spec: MachineSpec): Promise<Machine>;
+  create(spec: MachineSpec, options?: CreateOptions): Promise<Machine>;
   /** Makes a machine go away. An absent one is success, however often it is asked (S45-S47). */
   destroy(providerId: string): Promise<void>;
   /** Reads one machine. Absence is `not_found`, and nothing else ever is (S8, S10, P41). */
@@ -27,6 +27,11 @@ export interface Driver {
   list(selector: Selector, options?: ListOptions): Promise<readonly Machine[]>;
   /** EUR per hour, gross, at that region; null when it is unknown, which is not an error and not free (S81-S83). */
   priceEurPerHour(region: string, serverType: string): Promise<number | null>;
+}
+
+export interface CreateOptions {
+  /** Milliseconds in which the order is to be answered; a driver's own bound may be shorter. The look after a lost answer comes on top. */
+  readonly withinMs?: number;
 }
 
 export interface ListOptions {
@@ -83,6 +88,8 @@ export interface DriverErrorDetails {
   readonly status?: number;
   /** The field and rule that a local check or the provider named. */
   readonly problem?: Problem;
+  /** Under `capacity`: it is no shortage, the same would be refused later too. `problem` says what would have to be another. */
+  readonly isForGood?: boolean;
   /** Under `quota` and `capacity`: the limit that was met, where the provider said which. */
   readonly limit?: ProviderLimit;
   /** Under `name_taken`: who holds the name. */
@@ -117,6 +124,9 @@ export class DriverError extends Error {
   }
   get problem(): Problem | undefined {
     return this.details.problem;
+  }
+  get isForGood(): boolean {
+    return this.details.isForGood ?? false;
   }
   get limit(): ProviderLimit | undefined {
     return this.details.limit;

@@ -165,6 +165,10 @@ function refuseOtherMethods(app: Api): void {
   for (const [path, known] of methods)
     app.all(path, () => {
       const allow = [...known].join(", ");
-      throw new HttpProblem("method_not_allowed", { detail: `This path takes ${allow}.`, headers: { Allow: allow } });
+      throw new HttpProblem("method_not_allowed", {
+        detail: `This path takes ${allow}.`,
+        next: "Call it with one of those; /openapi.json says what each does.",
+        headers: { Allow: allow },
+      });
     });
 }

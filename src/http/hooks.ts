@@ -64,7 +64,11 @@ export function hookRoute(app: Api, openScope: MiddlewareHandler<AppEnv>): void 
   app.openapi(post(openScope), async (c) => {
     const scope = c.get("scope");
     const hook = scope.hooks.get(c.req.valid("param").hook);
-    if (hook === undefined) throw new HttpProblem("not_found", { detail: "There is no such hook." });
+    if (hook === undefined)
+      throw new HttpProblem("not_found", {
+        detail: "There is no such hook.",
+        next: "Have an admin add it to mayfly.config.ts, or correct the address that the sender has.",
+      });
     const event = await signedEvent(c, hook);
     const policy = tokenPolicy(scope.policies, hook.policy) ?? DEFAULT_POLICY;
     const caller = hookCaller({ ...event, hook: hook.name }, policy);

@@ -128,7 +128,8 @@ export function tokenRoutes(app: Api): void {
   });
 }
 
-const noSuchToken = (): HttpProblem => new HttpProblem("not_found", { detail: "There is no token of this id." });
+const noSuchToken = (): HttpProblem =>
+  new HttpProblem("not_found", { detail: "There is no token of this id.", next: "GET /v1/tokens lists them." });
 
 const notMinted = ({ code, message, ...details }: MintRefusal): HttpProblem =>
   new HttpProblem(code, { detail: message, ...details });

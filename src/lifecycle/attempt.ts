@@ -1,27 +1,41 @@
-import { invalidInput, type DriverError, type ProviderLimit } from "../driver/driver.ts";
+import { DriverError, invalidInput, type ProviderLimit } from "../driver/driver.ts";
 import type { Attachment } from "../machine/attachment.ts";
 import { ourSelector } from "../machine/ownership.ts";
 import { LABEL, ourLabels } from "../machine/labels.ts";
 import type { Candidate, MachineRequest, MachineSpec } from "../machine/spec.ts";
+import type { Problem } from "../machine/validation.ts";
 import type { Chosen, NewMachine } from "../store/machines.ts";
 import { attach, toConfirm, type AttachedIds } from "./attachments.ts";
-import { COOL_DOWN_MS, isSamePair, MOST_TRIED, noRoom, triedCandidate, type Candidates } from "./candidates.ts";
+import {
+  COOL_DOWN_MS,
+  isSamePair,
+  MOST_TRIED,
+  notTried,
+  triedCandidate,
+  type Candidates,
+  type InOrder,
+} from "./candidates.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { endMadeWith } from "./end-made-with.ts";
+import { giveUp, hinted, isDefinite } from "./give-up.ts";
 import { tryWithRoom } from "./make-room.ts";
+import { noneHadIt } from "./none-had-it.ts";
+import type { CompleteOrder, MachineOrder } from "./order.ts";
 import { heldByOurs, record, RELEASED, type Created } from "./record.ts";
-import { onDriverError, refusalOf, refused, type Outcome, type Refusal, type TriedCandidate } from "./refusal.ts";
-import { reclaim, saysNothingMade, trying, type Claim } from "./trying.ts";
+import { onDriverError, refusalOf, refused, type Outcome, type TriedCandidate } from "./refusal.ts";
+import { timeOfTries, type TimeOfTries } from "./time-of-tries.ts";
+import { reclaim, trying, type Claim } from "./trying.ts";
 
 /** What a machine is to be, and where it is tried. */
-export interface Wanted {
+export interface Wanted extends InOrder {
+  /** As its caller said it. */
+  readonly said: MachineOrder;
   readonly request: MachineRequest;
   readonly attachments: readonly Attachment[];
   /** What became of them when they were noted with the row; null where they are still to be seen to. */
   readonly attached: Outcome<AttachedIds> | null;
+  readonly order: CompleteOrder;
   readonly candidates: Candidates;
-  /** The same in the order in which they are tried. */
-  readonly inOrder: Candidates;
 }
 
 /** One call's tries to make a row's machine. */
@@ -29,17 +43,20 @@ interface Tries extends Wanted {
   readonly row: NewMachine;
   readonly ids: AttachedIds;
   readonly claim: Claim;
-  /** Those that had no room so far. */
+  readonly time: TimeOfTries;
+  /** Those that had no room so far, or were refused for good. */
   readonly tried: TriedCandidate[];
   /** The provider's limits that they met. */
   readonly limits: ProviderLimit[];
+  /** What would have to be another where they were refused for good. */
+  readonly problems: Problem[];
   /** What a selector of images means for a server type. */
   readonly snapshots: Map<string, string>;
 }
 
 /**
- * Tries to make a row's machine under a claim that is held: each candidate once, in order, and only a definite refusal for shortage
- * moves on to the next. Where an earlier try may have had an effect that nobody saw, no refusal of this one proves that there is none.
+ * Tries to make a row's machine under a claim that is held: each candidate once, in order and while there is time, and only a definite
+ * refusal for shortage, or because the pair is not sold, moves on to the next. Where an earlier try may have had an effect that nobody saw, no refusal of this one proves that there is none.
  */
 export async function attempt(
   context: RequestContext,
@@ -64,10 +81,13 @@ async function tryAll(
     await giveUp(context, { row, claim }, attached.refusal, !claim.resumed);
     return attached;
   }
-  const elsewhere = await madeBefore(context, { row, claim });
+  const elsewhere = await madeBefore(context, { row, claim, said: wanted.said });
   if (elsewhere) return elsewhere;
-  const tries: Tries = { ...wanted, row, ids: attached.value, claim, tried: [], limits: [], snapshots: new Map() };
+  const time = timeOfTries(context);
+  const met = { tried: [], limits: [], problems: [], snapshots: new Map() };
+  const tries: Tries = { ...wanted, ...met, row, ids: attached.value, claim, time };
   for (const candidate of wanted.inOrder.slice(0, MOST_TRIED)) {
+    if (!time.isEnough()) break;
     const outcome = await tryWithRoom(
       context,
       tries,
@@ -76,9 +96,11 @@ async function tryAll(
     );
     if (outcome !== "no_room") return outcome;
   }
-  const { tried, limits } = tries;
-  const untried = wanted.candidates.filter((one) => !tried.some((other) => isSamePair(one, other)));
-  const refusal = noRoom([...tried, ...untried.map((one) => triedCandidate(one, "not_tried"))], limits[0]);
+  const refusal = await noneHadIt(context, {
+    ...tries,
+    isResumed: claim.resumed,
+    hadTime: time.isEnough(),
+  });
   await giveUp(context, tries, refusal, !claim.resumed);
   return refused(refusal);
 }
@@ -94,13 +116,13 @@ async function tryOne(context: Context, tries: Tries, candidate: Candidate): Pro
     isWritten(context, tries, chosen) ||
     (await store.machines.choose(row.uid, chosen, now(), reclaim(tries.claim, now())));
   if (!isOurs) return refused(RELEASED);
-  const machine = await driver.create(specOf(row, { ...request, ...candidate, image }, ids));
-  const isOpen = (one: Candidate) => ![candidate, ...tried].some((other) => isSamePair(other, one));
-  const candidates = [
-    ...tried,
-    triedCandidate(candidate, "chosen"),
-    ...tries.candidates.filter(isOpen).map((one) => triedCandidate(one, "not_tried")),
-  ];
+  if (!tries.time.isEnough())
+    throw new DriverError("timeout", "there was no time left to ask the provider for it", { retryable: true });
+  const spec = specOf(row, { ...request, ...candidate, image }, ids);
+  const machine = await driver.create(spec, { withinMs: tries.time.leftMs() });
+  const begun = [...tried, triedCandidate(candidate, "chosen")];
+  const { cooling } = tries;
+  const candidates = [...begun, ...notTried(tries.candidates, begun, { cooling, now: now(), why: null })];
   const written = { ...row, attachments: chosen.attachments };
   return record(context, written, machine, { isNew: !tries.claim.resumed, candidates });
 }
@@ -121,18 +143,19 @@ function isWritten({ rules, now }: Context, { row, attached, claim, tried }: Tri
 
 async function failed(
   context: Context,
-  { row, attachments, claim, tried, limits }: Tries,
+  { row, said, attachments, claim, tried, limits, problems }: Tries,
   candidate: Candidate,
   error: DriverError,
 ): Promise<Outcome<Created> | "no_room"> {
   const { store, now } = context;
   if (error.code === "capacity" && !error.ambiguous) {
-    tried.push(triedCandidate(candidate, "capacity", error.message));
+    tried.push(triedCandidate(candidate, error.isForGood ? "refused" : "capacity", error.message));
+    if (error.isForGood && error.problem) problems.push(error.problem);
     if (error.limit) limits.push(error.limit);
     await store.cooldowns.add(row.provider, candidate, now() + COOL_DOWN_MS);
     return "no_room";
   }
-  const held = error.existing && (await heldByOurs(context, error.existing, row));
+  const held = error.existing && (await heldByOurs(context, error.existing, row, said));
   if (held) return held;
   const refusal = attachments.length > 0 ? hinted(refusalOf(error)) : refusalOf(error);
   await giveUp(context, { row, claim }, refusal, isDefinite(error, claim.resumed));
@@ -145,14 +168,14 @@ async function failed(
  */
 async function madeBefore(
   context: Context,
-  { row, claim }: Pick<Tries, "row" | "claim">,
+  { row, claim, said }: Pick<Tries, "row" | "claim" | "said">,
 ): Promise<Outcome<Created> | null> {
   const [, ...previous] = context.rules.installations;
   if (previous.length === 0) return null;
   const selector = ourSelector(previous, { [LABEL.owner]: row.owner, [LABEL.name]: row.name });
   const search = async (): Promise<Outcome<Created> | null> => {
     for (const machine of await context.driver.list(selector, { maxPages: 1 })) {
-      const held = await heldByOurs(context, machine, row);
+      const held = await heldByOurs(context, machine, row, said);
       if (held) return held;
     }
     return null;
@@ -161,27 +184,6 @@ async function madeBefore(
     await giveUp(context, { row, claim }, refusalOf(error), false);
     return refused(refusalOf(error));
   });
-}
-
-/** The provider's own words about what is attached name no field of the caller's. */
-const hinted = (refusal: Refusal): Refusal =>
-  refusal.code === "invalid_input" && refusal.problem?.field === "body"
-    ? {
-        ...refusal,
-        next: "If it is about a key, a firewall or a network that is gone there: delete it, then create it anew.",
-        about: "attached",
-      }
-    : refusal;
-
-/** A try is over: the row has failed where it is certain that nothing was made, else the next call or sweep goes on with it. */
-async function giveUp(
-  { store, now }: Context,
-  { row, claim }: Pick<Tries, "row" | "claim">,
-  refusal: Refusal,
-  isCertain: boolean,
-): Promise<void> {
-  if (isCertain) await store.endings.fail([{ uid: row.uid, reason: refusal.code }], now());
-  else await store.work.giveBackTry(row.uid, claim.untils, refusal.message, now());
 }
 
 /** Makes a try for a row's machine under a claim, which is given back where the try ends before it is over. */
@@ -205,13 +207,6 @@ async function imageOf(
     return found;
   }
   throw invalidInput({ field: "image", rule: "must be a name or an id: this provider has no snapshots" });
-}
-
-/** Whether it is certain that no machine came of this call, nor of one before it. */
-function isDefinite(error: DriverError, resumed: boolean): boolean {
-  // Names are unique at the provider: whoever was seen to hold this one, ours does not exist.
-  if (error.code === "name_taken" && error.existing !== undefined) return true;
-  return !resumed && saysNothingMade(error);
 }
 
 const specOf = (row: NewMachine, request: MachineRequest & Candidate, ids: AttachedIds): MachineSpec => ({

@@ -1,3 +1,4 @@
+import type { PageOptions } from "../driver/capabilities.ts";
 import type { Prices } from "../machine/money.ts";
 import { pricesIn } from "../machine/server-type.ts";
 import type { Catalogue } from "../store/catalogues.ts";
@@ -36,10 +37,10 @@ const MOST_PAGES = 10;
 /** Asks the provider what it offers, and keeps that. Provider failures surface. */
 export async function askCatalogue(
   { store, capabilities, provider, credential, now }: Asking,
-  maxPages = MOST_PAGES,
+  pages: PageOptions = {},
 ): Promise<Catalogue> {
   const fetchedAt = now();
-  const serverTypes = (await capabilities.serverTypes?.({ maxPages })) ?? [];
+  const serverTypes = (await capabilities.serverTypes?.({ maxPages: MOST_PAGES, ...pages })) ?? [];
   const currency = capabilities.currency?.() ?? null;
   const catalogue = { serverTypes, fetchedAt, currency, credential: await credential() };
   // What cannot be kept is told all the same.

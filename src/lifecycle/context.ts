@@ -55,6 +55,8 @@ export type ExpirePass = "ended" | "nothing" | "spent";
 /** What the use cases of a request work with. */
 export interface RequestContext extends Context {
   readonly rules: LendingRules;
+  /** The clock, unix milliseconds: `now` may be a sweep's, by which no time passes. */
+  readonly wallNow: () => number;
   /** Lets that many milliseconds pass. */
   readonly sleep: (milliseconds: number) => Promise<void>;
   /** Whether this invocation may make so many more calls and statements; asked before what a sweep can do as well. */

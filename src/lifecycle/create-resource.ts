@@ -13,6 +13,7 @@ import { mayAsk } from "./pace.ts";
 import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
 import { resourcesOf } from "./resources.ts";
 import { checkResourceRights, longestOf } from "./rights.ts";
+import { differingSpec } from "./spec-fields.ts";
 import { claimAt, claimLeftMs } from "./trying.ts";
 
 /** What a caller asks for: a firewall, a network or a key, under its own name for it. */
@@ -123,7 +124,8 @@ async function repeat(
   const { store, rules } = context;
   const now = context.now();
   if (row.phase === "deleting" || row.deleteRequestedAt !== null) return refused(GOING);
-  if (specText(row.spec) !== specText(wanted.spec)) return refused(specMismatch(row.name));
+  if (specText(row.spec) !== specText(wanted.spec))
+    return refused(specMismatch(row.name, differingSpec(row.spec, wanted.spec)));
   const isToMake = row.phase === "requested" && claimLeftMs(row, now) === 0;
   if (isToMake && !rules.creates) return refused(CREATES_OFF);
   // Before the lease, so that one that is refused has changed nothing.

@@ -8,7 +8,7 @@ import { KEY_LIFE_MS } from "../auth/idempotency-key.ts";
 import { checkAttachments, noted, toConfirm, type Standing } from "./attachments.ts";
 import { attempt, tryingMachine } from "./attempt.ts";
 import { knownCatalogue } from "./catalogue.ts";
-import { checkImage, checkOffer } from "./check-offer.ts";
+import { checkImage, checkOffer, refusedOffer } from "./check-offer.ts";
 import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
 import { beyondMoney } from "./limits-in-euro.ts";
@@ -17,8 +17,9 @@ import { mayAsk } from "./pace.ts";
 import type { MachineOrder } from "./order.ts";
 import { endOf, planOf, priceWithin, siteOf, type Plan, type Sited } from "./plan.ts";
 import { known, RELEASING, type Created } from "./record.ts";
-import { CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
+import { CREATES_OFF, done, otherThanBefore, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
 import { checkLength, longestOf } from "./rights.ts";
+import { differingFields, hashFields } from "./spec-fields.ts";
 import { claimAt, claimLeftMs } from "./trying.ts";
 
 /**
@@ -48,8 +49,10 @@ export async function createMachine(
     const existing = await store.machines.byName(owner, name);
     if (existing !== null && isLive(existing)) return repeat(context, existing, plan);
     const onceSince = isOnce ? context.now() - KEY_LIFE_MS : null;
-    if (existing !== null && hasEndedSince(existing, onceSince))
-      return isOrderedAlike(existing, plan) ? known(existing) : refused(OTHER_BODY);
+    if (existing !== null && hasEndedSince(existing, onceSince)) {
+      const other = await otherBody(existing, plan);
+      return other === null ? known(existing) : refused(other);
+    }
     if (!rules.creates) return refused(CREATES_OFF);
     const now = context.now();
     const forbidden = await store.tombstones.until(owner, name, now);
@@ -61,11 +64,11 @@ export async function createMachine(
     const paced = await mayAsk(context);
     if (!paced.ok) return paced;
     const choice = await siteOf(context, plan);
-    if (!choice.ok) return choice;
+    if (!choice.ok) return refusedOffer(context, plan.order, choice);
     const limits = limitsOf(principal, rules, { now, expiresAt: endOf(context, plan, now) });
     const sited = choice.value;
     const price = await priceWithin(context, sited, limits, offered.value);
-    if (!price.ok) return price;
+    if (!price.ok) return refusedOffer(context, plan.order, price);
     const lent = await checkImage(context, plan.request);
     if (!lent.ok) return lent;
     const claimed = await claimFirst(context, plan);
@@ -93,11 +96,12 @@ interface Ready extends Sited {
 }
 
 async function rowOf(context: RequestContext, plan: Ready, price: Priced, now: number): Promise<NewMachine> {
-  const { principal, name, credential, specSha256, request, inOrder, keepOnFailureMs, standing } = plan;
+  const { principal, name, said, credential, specSha256, request, inOrder, keepOnFailureMs, standing } = plan;
   const { owner, account } = principal;
   const [installation] = context.rules.installations;
+  const uid = context.newUid();
   return {
-    uid: context.newUid(),
+    uid,
     owner,
     account,
     name,
@@ -106,6 +110,7 @@ async function rowOf(context: RequestContext, plan: Ready, price: Priced, now: n
     installation,
     credential,
     specSha256,
+    specFields: await hashFields(said, uid),
     ...inOrder[0],
     image: request.image,
     labels: request.labels,
@@ -141,15 +146,17 @@ function begin(
   });
 }
 
-async function repeat(
-  context: RequestContext,
-  row: MachineRow,
-  plan: Plan & { readonly isOnce: boolean },
-): Promise<Outcome<Created>> {
+/** What is planned, and whether its name stands for one call. */
+interface Asked extends Plan {
+  readonly isOnce: boolean;
+}
+
+async function repeat(context: RequestContext, row: MachineRow, plan: Asked): Promise<Outcome<Created>> {
   const { principal } = plan;
   const now = context.now();
   if (row.phase === "destroying" || row.expiresAt <= now) return refused(RELEASING);
-  if (!isOrderedAlike(row, plan)) return refused(plan.isOnce ? OTHER_BODY : specMismatch(row.name));
+  const other = await otherBody(row, plan);
+  if (other !== null) return refused(other);
   if (row.phase !== "requested" || claimLeftMs(row, now) > 0) return known(row);
   if (!context.rules.creates) return refused(CREATES_OFF);
   // It was begun when the policy allowed more: what was made then lives, and what is made now goes by what holds now.
@@ -186,15 +193,16 @@ async function repeat(
   });
 }
 
-const OTHER_BODY: Refusal = {
-  code: "spec_mismatch",
-  message: "This Idempotency-Key was used with another body, less than a day ago.",
-  next: "Repeat the first body, or use another key.",
-};
-
-/** A row that was lost and found again does not know what was asked for. */
-const isOrderedAlike = (row: MachineRow, { specSha256 }: Plan): boolean =>
-  row.specSha256 === "" || row.specSha256 === specSha256;
+/**
+ * Why a row is not what is asked for; null where it is. A row that was lost and found again does not know what was asked for. A name is
+ * the same machine whatever its `ttl`, for that may move; a repeat under a key says the very same.
+ */
+async function otherBody(row: MachineRow, { isOnce, said, specSha256 }: Asked): Promise<Refusal | null> {
+  const isOther = row.specSha256 !== "" && row.specSha256 !== specSha256;
+  const fields = isOther || isOnce ? await differingFields(row, said, isOnce) : [];
+  if (!isOther && fields.length === 0) return null;
+  return isOnce ? otherThanBefore(fields) : specMismatch(row.name, fields);
+}
 
 /** Whether a machine has ended since then that was there, or may have been. `since` null = no matter. */
 const hasEndedSince = ({ phase, reason, destroyedAt }: MachineRow, since: number | null): boolean =>

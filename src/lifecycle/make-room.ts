@@ -4,6 +4,7 @@ import type { NewMachine } from "../store/machines.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { known, RELEASED, type Created } from "./record.ts";
 import { onDriverError, refused, type Outcome } from "./refusal.ts";
+import { LEAST_TRY_MS, type TimeOfTries } from "./time-of-tries.ts";
 import { reclaim, type Claim } from "./trying.ts";
 
 /** One more try, and what is written of it. */
@@ -17,6 +18,7 @@ const COUNTED_MS = 10_000;
 interface Try {
   readonly row: NewMachine;
   readonly claim: Claim;
+  readonly time: TimeOfTries;
   /** Limits that candidates before it met: room was made for the first of them. */
   readonly limits: readonly ProviderLimit[];
 }
@@ -32,17 +34,21 @@ export const tryWithRoom = <Failure>(
   failed: (error: DriverError) => Promise<Outcome<Created> | Failure>,
 ): Promise<Outcome<Created> | Failure> =>
   onDriverError(act, async (error) => {
-    if (one.limits.length > 0 || !mayMakeRoom(context, error)) return failed(error);
+    if (one.limits.length > 0 || !mayMakeRoom(context, one, error)) return failed(error);
     const room = await makeRoom(context, one, error);
     if (room === "lost") return whoseItIsNow(context, one);
     return room === "made" ? onDriverError(act, failed) : failed(error);
   });
 
+/** How long there is to wait, with one more try behind it; below zero there is no time for that. */
+const waitOf = (time: TimeOfTries): number => Math.min(COUNTED_MS, time.leftMs() - LEAST_TRY_MS);
+
 /** Below the provider's reserve the second try would not go out. */
 const hasHeadroom = ({ capabilities }: Context): boolean => capabilities.hasHeadroom?.() !== false;
 
-/** Whether it was a limit, and the invocation can pay for what is to be done about it. */
-function mayMakeRoom(context: RequestContext, { code, ambiguous, limit }: DriverError): boolean {
+/** Whether it was a limit, and there is what it takes to do something about it: time, and what the invocation may spend. */
+function mayMakeRoom(context: RequestContext, { time }: Try, { code, ambiguous, limit }: DriverError): boolean {
+  if (waitOf(time) < COUNTED_MS) return false;
   const isLimit = !ambiguous && (code === "quota" || limit !== undefined);
   const cost = { fetches: PASS.fetches + RETRY.fetches, statements: PASS.statements + RETRY.statements };
   return isLimit && hasHeadroom(context) && context.affords(cost);
@@ -54,8 +60,9 @@ async function makeRoom(context: RequestContext, one: Try, error: DriverError): 
   if (before !== "kept") return before === "lost" ? "lost" : "none";
   const passed = await context.expirePass(RETRY);
   // Though nothing was due: of some limits the driver knows that they may have room in a moment.
-  const mayFit = passed === "ended" || (passed === "nothing" && error.retryable);
-  if (mayFit) await context.sleep(COUNTED_MS);
+  const waitMs = waitOf(one.time);
+  const mayFit = waitMs >= 0 && (passed === "ended" || (passed === "nothing" && error.retryable));
+  if (mayFit) await context.sleep(waitMs);
   const after = await keepClaim(context, one);
   if (after === "lost") return "lost";
   return after === "kept" && mayFit && hasHeadroom(context) ? "made" : "none";

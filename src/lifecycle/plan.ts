@@ -47,19 +47,21 @@ export const readsOfCreate = (
 /** What a create is to come to, as far as that is known before the first look at a row. */
 export interface Plan extends CheckedOrder, Pick<MachineRow, "name" | "credential" | "specSha256"> {
   readonly principal: Principal;
+  /** As it was said, without what its profile says. */
+  readonly said: MachineOrder;
   /** Whether this database knows which installation it serves. */
   readonly isClaimed: boolean;
 }
 
 /** The same, and where it is tried. */
-export type Sited = Plan & Pick<Wanted, "candidates" | "inOrder">;
+export type Sited = Plan & Pick<Wanted, "candidates" | "inOrder" | "cooling">;
 
 /** Where a machine is tried that is planned. */
 export async function siteOf(context: RequestContext, plan: Plan): Promise<Outcome<Sited>> {
   const choice = await candidatesOf(context, plan);
   if (!choice.ok) return choice;
   // Before the row is written, which so says from the start what is tried first.
-  return done({ ...plan, candidates: choice.value, inOrder: await coolLast(context, choice.value) });
+  return done({ ...plan, candidates: choice.value, ...(await coolLast(context, choice.value)) });
 }
 
 /** What a caller's order comes to, if it may be made here at all; nothing is written for that. */
@@ -77,7 +79,7 @@ export async function planOf(
   if (!installation.ok) return installation;
   const { isClaimed } = installation.value;
   const [credential, specSha256] = [await context.credential(), await specHash(said)];
-  return done({ ...allowed.value, principal, name, credential, specSha256, isClaimed });
+  return done({ ...allowed.value, principal, name, said, credential, specSha256, isClaimed });
 }
 
 /** Whether an order breaks no rule and no policy, as far as that can be told without asking anybody. */

@@ -12,6 +12,7 @@ import type { NewMachine } from "../store/machines.ts";
 import { destroyIfDue, isGone } from "./destroy.ts";
 import { orphanOf } from "./adopt.ts";
 import type { Context } from "./context.ts";
+import type { MachineOrder } from "./order.ts";
 import {
   done,
   onDriverError,
@@ -21,6 +22,7 @@ import {
   type Refusal,
   type TriedCandidate,
 } from "./refusal.ts";
+import { differingFields } from "./spec-fields.ts";
 
 /** The machine that a create answers. */
 export interface Created {
@@ -81,6 +83,7 @@ export async function heldByOurs(
   context: Context,
   existing: Machine,
   row: NewMachine,
+  said: MachineOrder,
 ): Promise<Outcome<Created> | null> {
   const { store, rules, now } = context;
   const { labels } = existing;
@@ -102,7 +105,7 @@ export async function heldByOurs(
   }
   if (holder !== null && decide(holder, present(existing, true), now(), rules).reason === "reappeared") {
     await fail();
-    return revive(context, existing, holder, row.specSha256);
+    return revive(context, existing, holder, { specSha256: row.specSha256, said });
   }
   if (holder !== null || created === null || existing.status === "deleting") {
     await fail();
@@ -131,14 +134,16 @@ async function revive(
   context: Context,
   machine: Machine,
   holder: MachineRow,
-  specSha256: string,
+  { specSha256, said }: Pick<NewMachine, "specSha256"> & { readonly said: MachineOrder },
 ): Promise<Outcome<Created>> {
   const { store, now } = context;
   const orphan = orphanOf(machine, holder, { ...context, credential: await context.credential(), now: now() });
   await store.inventory.reviveRows([orphan], now());
   const [recorded] = await store.machines.observe([{ uid: holder.uid, machine }], now());
   if (!recorded) return refused(RELEASING);
-  return recorded.specSha256 === specSha256 ? known(recorded) : refused(specMismatch(recorded.name));
+  return recorded.specSha256 === specSha256
+    ? known(recorded)
+    : refused(specMismatch(recorded.name, await differingFields(recorded, said)));
 }
 
 export const RELEASING: Refusal = {

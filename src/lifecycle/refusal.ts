@@ -9,8 +9,9 @@ export type { RefusalCode };
 
 /** What became of a pair of server type and region at a create. */
 export interface TriedCandidate extends Candidate {
-  readonly outcome: "chosen" | "capacity" | "not_tried";
-  /** The provider's own words; null where it had none. */
+  /** `refused`: for good, it is no shortage. */
+  readonly outcome: "chosen" | "capacity" | "refused" | "not_tried";
+  /** The provider's own words, or why it was not tried; null where nothing is to be said. */
   readonly reason: string | null;
 }
 
@@ -41,13 +42,15 @@ export interface Refusal {
   readonly next: string;
   readonly retryAfterSeconds?: number;
   readonly problem?: Problem;
+  /** Under `spec_mismatch`: the fields that were said otherwise, as the API orders them. */
+  readonly fields?: readonly string[];
   /** The rule that it breaks, where no field is at fault. */
   readonly rule?: string;
   /**
-   * What it is about, where the code alone does not tell: what can be ordered at all, what it costs, what a machine was to use, or what a
-   * provider had agreed to do.
+   * What it is about, where the code alone does not tell: what can be ordered now, what is sold at all, what it costs, what a machine was to
+   * use, or what a provider had agreed to do.
    */
-  readonly about?: "offer" | "price" | "attached" | "action";
+  readonly about?: "offer" | "sold" | "price" | "attached" | "action";
   /** Of a limit of the provider's: its own word for it. */
   readonly limit?: string;
   /** It may have been done all the same. */
@@ -76,12 +79,24 @@ export const CREATES_OFF: Refusal = {
   retryAfterSeconds: 60,
 };
 
-/** What a caller is told whose name stands for something that was asked for otherwise. */
-export const specMismatch = (name: string): Refusal => ({
+/** What a caller is told whose name stands for something that was asked for otherwise; `fields` where it is known in which. */
+export const specMismatch = (name: string, fields: readonly string[]): Refusal => ({
   code: "spec_mismatch",
-  message: `What lives under the name ${name} was asked for with another body.`,
+  message: `What lives under the name ${name} was asked for with another body${otherIn(fields)}.`,
   next: "Take it down first, use another name, or repeat the first body.",
+  ...(fields.length === 0 ? {} : { fields }),
 });
+
+/** The same of a call and its repeat under one idempotency key. */
+export const otherThanBefore = (fields: readonly string[]): Refusal => ({
+  code: "spec_mismatch",
+  message: `This Idempotency-Key was used with another body, less than a day ago${otherIn(fields)}.`,
+  next: "Repeat the first body, or use another key.",
+  ...(fields.length === 0 ? {} : { fields }),
+});
+
+const otherIn = (fields: readonly string[]): string =>
+  fields.length === 0 ? "" : `: other in ${fields.map((field) => `\`${field}\``).join(", ")}`;
 
 /** A use case that did not do what it was asked. */
 export interface Refused {
@@ -96,13 +111,25 @@ export const done = <T>(value: T): Outcome<T> => ({ ok: true, value });
 export const refused = (refusal: Refusal): Refused => ({ ok: false, refusal });
 
 /** A request that a rule of ours forbids, naming the field as the caller spells it. */
-export const breaksRule = (problem: Problem): Refused =>
-  refused({
-    code: "invalid_input",
-    message: `\`${problem.field}\` ${problem.rule}.`,
-    next: "Correct the field and send again.",
-    problem,
-  });
+export const breaksRule = (problem: Problem): Refused => refused(brokenRule(problem));
+
+/** What is said to whoever broke one. */
+export const brokenRule = (problem: Problem): Refusal => ({
+  code: "invalid_input",
+  message: `\`${problem.field}\` ${problem.rule}.`,
+  next: "Correct the field and send again.",
+  problem,
+});
+
+/** A request for what the provider does not sell, or not there. */
+export const notSold = (problem: Problem): Refusal => ({
+  ...brokenRule(problem),
+  next: "Name what the provider sells there.",
+  about: "sold",
+});
+
+/** What a catalogue tells. */
+const IS_OF_OFFER: ReadonlySet<string> = new Set(["server_type", "region"]);
 
 /** Turns a driver's failure into what `then` makes of it; any other failure is nobody's to handle and surfaces. */
 export async function onDriverError<T, Instead>(
@@ -160,6 +187,7 @@ export function refusalOf(error: DriverError): Refusal {
     message: error.message,
     ...(waits ? { retryAfterSeconds: error.retryAfter ?? DEFAULT_RETRY_SECONDS } : {}),
     ...(error.problem ? { problem: error.problem } : {}),
+    ...(code === "invalid_input" && IS_OF_OFFER.has(error.problem?.field ?? "") ? { about: "sold" as const } : {}),
     ...(error.limit ? underLimit(error.limit, "Destroy what is not needed any more") : {}),
   };
 }

@@ -67,6 +67,14 @@ export const profilesOf = (policy: Policy, profiles: Profiles): Profiles =>
 /** Whether a server type may be used, which was not named but found by its architecture. */
 export const mayName = ({ serverTypes }: Policy, serverType: string): boolean => fitsOne(serverTypes, serverType);
 
+/** What is said to whoever wants an architecture of which a policy allows no type. */
+export const noTypeOf = (policy: Policy): Refused =>
+  forbidden(
+    policy,
+    "arch",
+    `must be that of a type that may be used: ${(policy.serverTypes ?? []).join(", ")} (server_types)`,
+  );
+
 function checkMay(policy: Policy, what: Makeable, field: string): Refused | null {
   return policy.may.includes(what)
     ? null

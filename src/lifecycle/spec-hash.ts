@@ -13,22 +13,30 @@ export function specHash(order: MachineOrder): Promise<string> {
     order.serverTypes,
     order.regions,
     order.arch,
-    typeof image === "object" ? { label_selector: image.labelSelector } : image,
-    labels && Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)),
+    imageSaid(image),
+    labelsInOrder(labels),
     order.cloudInit,
     order.enableIpv4,
     order.enableIpv6,
     order.keepOnFailure,
     // Left out where there is none, so that bodies from before these fields keep their hash.
-    ...(attachments.length === 0 ? [] : [attachments.map(inOrder)]),
+    ...(attachments.length === 0 ? [] : [attachments.map(attachmentInOrder)]),
     // A profile by its name: what it says may change, and the order is the same. What was said to be none overrules it.
     ...(profile === undefined ? [] : [{ profile, without }]),
   ];
   return sha256Hex(JSON.stringify(said.map((value) => value ?? null)));
 }
 
-/** With its keys in one order, whoever put it together. */
-function inOrder(one: Attachment): unknown {
+/** An image as a caller says it. */
+export const imageSaid = (image: MachineOrder["image"]): unknown =>
+  typeof image === "object" ? { label_selector: image.labelSelector } : image;
+
+/** Labels in one order, whoever put them together. */
+export const labelsInOrder = (labels: MachineOrder["labels"]): unknown =>
+  labels && Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
+
+/** What is attached, with its keys in one order. */
+export function attachmentInOrder(one: Attachment): unknown {
   const { field, kind } = one;
   if (one.by === "spec") return { field, kind, by: one.by, spec: specInOrder(one.spec) };
   const { ref } = one;

@@ -84,6 +84,8 @@ export interface MachineRow extends Priced {
   readonly reason: RowReason | null;
   /** Identifies the body it was asked with; cloud-init itself is never stored. */
   readonly specSha256: string;
+  /** A hash of each field of that body, by its name in the API; null where nobody knows. */
+  readonly specFields: Readonly<Record<string, string>> | null;
   readonly serverType: string;
   readonly region: string;
   readonly image: string;
@@ -130,6 +132,7 @@ export type ShownMachine = Omit<
   | "installation"
   | "credential"
   | "specSha256"
+  | "specFields"
   | "triedAt"
   | "keepOnFailureMs"
   | "labelExpiresAt"

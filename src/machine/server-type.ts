@@ -59,13 +59,32 @@ const offered = ({ name, arch, cores, memoryGb }: ServerType, offer: RegionOffer
 
 const ENOUGH_CORES = 2;
 
+/** What an architecture may become: in which regions, in order of preference, and of each so many types at most. */
+export interface ByArch {
+  readonly arch: string;
+  readonly regions: readonly string[];
+  readonly mostInRegion: number;
+}
+
 /**
- * The types of an architecture in a region in the order in which to try them: the cheapest with two cores or more, then the
- * rest by price (S94). A type without a known price is left out: unknown would always be the cheapest (S85).
+ * The types of an architecture in the order in which to try them: over all regions the cheapest with two cores or more, then the rest by
+ * price (S94); of equal ones the region that comes first. A type without a known price is left out: unknown would always be the cheapest
+ * (S85).
  */
-export function cheapestFirst(types: readonly ServerType[], now: number, region: string, arch: string): Orderable[] {
+export function cheapestFirst(
+  types: readonly ServerType[],
+  now: number,
+  { arch, regions, mostInRegion }: ByArch,
+): Orderable[] {
   const small = ({ cores }: Orderable): number => Number(cores < ENOUGH_CORES);
-  return orderable(types, now, { region, arch })
-    .filter(({ priceEurPerHour }) => priceEurPerHour !== null)
-    .sort((a, b) => small(a) - small(b) || (a.priceEurPerHour ?? 0) - (b.priceEurPerHour ?? 0));
+  const byPrice = (a: Orderable, b: Orderable): number =>
+    small(a) - small(b) || (a.priceEurPerHour ?? 0) - (b.priceEurPerHour ?? 0);
+  return regions
+    .flatMap((region) =>
+      orderable(types, now, { region, arch })
+        .filter(({ priceEurPerHour }) => priceEurPerHour !== null)
+        .sort(byPrice)
+        .slice(0, mostInRegion),
+    )
+    .sort(byPrice);
 }

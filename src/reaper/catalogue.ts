@@ -23,7 +23,7 @@ export async function refreshCatalogue(context: PhaseContext): Promise<string | 
   if (isFresh(await store.catalogues.read(provider), now)) return null;
   return onDriverError(
     async () => {
-      await askCatalogue(context, Math.max(TYPE_PAGES, pace.pages));
+      await askCatalogue(context, { maxPages: Math.max(TYPE_PAGES, pace.pages) });
       return null;
     },
     (error) => error.message,

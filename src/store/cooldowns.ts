@@ -4,7 +4,12 @@ import { parseRows } from "./rows.ts";
 import { insertInto, query } from "./statements.ts";
 import type { Db } from "./writer.ts";
 
-const pair: Reader<Candidate & { readonly until: number }> = (row) => ({
+/** A pair that had no room a moment ago, and until when it is tried after the others; unix milliseconds. */
+export interface Cooldown extends Candidate {
+  readonly until: number;
+}
+
+const pair: Reader<Cooldown> = (row) => ({
   serverType: textOf(row, "server_type"),
   region: textOf(row, "region"),
   until: intOf(row, "until"),
@@ -21,7 +26,7 @@ export function createCooldownStore(db: Db) {
       await db.write(insertInto("cooldowns", { provider, server_type: serverType, region, until }, { tail }));
     },
 
-    async current(now: number): Promise<Candidate[]> {
+    async current(now: number): Promise<Cooldown[]> {
       const asked = query("SELECT server_type, region, until FROM cooldowns WHERE until > ?", now - (now % MINUTE_MS));
       return parseRows(pair, await db.read(asked)).filter(({ until }) => until > now);
     },

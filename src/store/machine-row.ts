@@ -110,6 +110,7 @@ export const machineRow: Reader<MachineRow> = (row) => ({
   installation: textOf(row, "installation"),
   credential: textOf(row, "credential"),
   specSha256: textOf(row, "spec_sha256"),
+  specFields: textsOf(row, "spec_fields"),
   triedAt: intOrNull(row, "tried_at"),
   keepOnFailureMs: intOrNull(row, "keep_on_failure_ms"),
   labelExpiresAt: intOrNull(row, "label_expires_at"),

@@ -24,6 +24,7 @@ export type NewMachine = Pick<
   | "installation"
   | "credential"
   | "specSha256"
+  | "specFields"
   | "serverType"
   | "region"
   | "image"
@@ -85,6 +86,7 @@ export function createMachineStore(db: Db) {
         phase: "requested",
         status: "creating",
         spec_sha256: row.specSha256,
+        spec_fields: row.specFields && JSON.stringify(row.specFields),
         server_type: row.serverType,
         region: row.region,
         image: row.image,
@@ -161,7 +163,7 @@ export function createMachineStore(db: Db) {
         change(
           {
             head: `UPDATE OR IGNORE machines SET uid = ?2, requested_at = ?3, expires_at = ?4, max_until = ?5,
-              label_expires_at = ?4, attachments = NULL, credential = ?6, account = ?7, has_ipv4 = ?8,
+              label_expires_at = ?4, attachments = NULL, credential = ?6, account = ?7, has_ipv4 = ?8, spec_fields = NULL,
               ${RATE_COLUMNS.map((column) => `${column} = NULL`).join(", ")}`,
             where: "uid = ?1 AND phase = 'requested'",
             tail: "RETURNING *",

@@ -48,8 +48,11 @@ describe("a POST with an Idempotency-Key", () => {
       body: { code: "spec_mismatch", detail: ofTheKey },
     };
     expect(await post(mayfly, "k", other)).toMatchObject(refused);
+    const longer = { ...refused, body: { ...refused.body, fields: ["ttl"] } };
+    expect(await post(mayfly, "k", { ...BODY, ttl: "2h" })).toMatchObject(longer);
     await mayfly.send("DELETE", `/v1/machines/${made.id}`);
-    expect(await post(mayfly, "k", other)).toMatchObject(refused);
+    expect(await post(mayfly, "k", other)).toMatchObject({ ...refused, body: { ...refused.body, fields: ["region"] } });
+    expect(await post(mayfly, "k", { ...BODY, ttl: "2h" })).toMatchObject(longer);
     expect(servers(mayfly)).toEqual([]);
   });
 

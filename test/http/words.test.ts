@@ -1,9 +1,19 @@
 import { expect, it } from "vitest";
-import { BODY, createMayfly } from "../mayfly.ts";
+import { BODY, createMayfly, MINUTE } from "../mayfly.ts";
 
 it("a refusal names the path, or the setting, that helps whoever came over HTTP", async () => {
   const mayfly = createMayfly();
-  expect((await mayfly.send("PUT", "/v1/machines/box", { arch: "arm64", region: "ash" })).body).toMatchObject({
+  for (const order of [
+    { arch: "arm64", region: "ash" },
+    { ...BODY, server_type: "cx99" },
+  ])
+    expect((await mayfly.send("PUT", "/v1/machines/box", order)).body).toMatchObject({
+      code: "invalid_input",
+      next: "Correct the field: GET /v1/server_types lists what can be ordered now, and where.",
+    });
+  mayfly.simulator.stock({ available: false });
+  mayfly.advance(11 * MINUTE);
+  expect((await mayfly.send("PUT", "/v1/machines/box", { arch: "arm64", region: "fsn1" })).body).toMatchObject({
     code: "capacity",
     next: "GET /v1/server_types lists what can; offer more regions, or the same later.",
   });

@@ -126,8 +126,8 @@ describe("what a policy lets its callers name", () => {
     await put(mayfly, { arch: "amd64", region: "fsn1" });
     expect(servers(mayfly)[0]?.server_type.name).toMatch(/^cpx/);
     expect(await put(mayfly, { arch: "arm64", region: "fsn1" }, "arm")).toMatchObject({
-      status: 503,
-      body: { code: "capacity" },
+      status: 403,
+      body: { code: "forbidden", field: "arch", rule: "must be that of a type that may be used: cpx* (server_types)" },
     });
     expect(servers(mayfly)).toHaveLength(1);
   });

@@ -121,6 +121,10 @@ describe("case 2: a machine of ours that D1 forgot", () => {
     });
     expect(servers(mayfly)).toHaveLength(1);
     expect((await put(mayfly, "box", { ttl: "9h" })).status).toBe(200);
+    // With which body it was made its labels do not tell.
+    const other = await put(mayfly, "box", { image: "ubuntu-24.04" });
+    expect(other).toMatchObject({ status: 409, body: { code: "spec_mismatch" } });
+    expect(other.body).not.toHaveProperty("fields");
   });
 
   it("is a stranger to another owner, another name, or a machine without our labels", async () => {

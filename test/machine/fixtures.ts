@@ -77,6 +77,7 @@ export const rowOf = (change: Partial<MachineRow> = {}): MachineRow => ({
   status: "running",
   reason: null,
   specSha256: "0".repeat(64),
+  specFields: null,
   serverType: "cx23",
   region: "fsn1",
   image: "debian-12",

@@ -39,7 +39,8 @@ describe("orderable", () => {
 });
 
 describe("cheapestFirst", () => {
-  const pick = (...types: ServerType[]) => cheapestFirst(types, NOW, "fsn1", "amd64").map(({ name }) => name);
+  const by = (arch: string, ...regions: string[]) => ({ arch, regions, mostInRegion: 3 });
+  const pick = (...types: ServerType[]) => cheapestFirst(types, NOW, by("amd64", "fsn1")).map(({ name }) => name);
 
   it("S94: puts the cheapest with two cores first, single cores last, and finds nothing where there is nothing", () => {
     const types = [
@@ -48,8 +49,32 @@ describe("cheapestFirst", () => {
       type("small", 2, offer({ priceEurPerHour: 0.01 })),
     ];
     expect(pick(...types)).toEqual(["small", "big", "tiny"]);
-    expect(cheapestFirst(types, NOW, "fsn1", "arm64")).toEqual([]);
-    expect(cheapestFirst(types, NOW, "hel1", "amd64")).toEqual([]);
+    expect(cheapestFirst(types, NOW, by("arm64", "fsn1"))).toEqual([]);
+    expect(cheapestFirst(types, NOW, by("amd64", "hel1"))).toEqual([]);
+  });
+
+  it("S94: goes by price over all regions, enough cores before it and their order behind it, and takes so many of each", () => {
+    const both = (price: number, elsewhere: number) => [
+      offer({ priceEurPerHour: price }),
+      offer({ region: "hel1", priceEurPerHour: elsewhere }),
+    ];
+    const types = [
+      type("tiny", 1, ...both(0.001, 0.001)),
+      type("small", 2, ...both(0.02, 0.01)),
+      type("middle", 4, ...both(0.03, 0.02)),
+      type("large", 8, ...both(0.04, 0.03)),
+    ];
+    const pairs = (...regions: string[]) =>
+      cheapestFirst(types, NOW, by("amd64", ...regions)).map(({ name, region }) => `${name} ${region}`);
+    expect(pairs("fsn1", "hel1")).toEqual([
+      "small hel1",
+      "small fsn1",
+      "middle hel1",
+      "middle fsn1",
+      "large hel1",
+      "large fsn1",
+    ]);
+    expect(pairs("hel1", "fsn1").slice(0, 3)).toEqual(["small hel1", "middle hel1", "small fsn1"]);
   });
 
   it("S85, X12: never picks what has no known price", () => {

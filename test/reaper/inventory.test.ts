@@ -184,7 +184,10 @@ describe("a machine without a row", () => {
       const { mayfly, id, uid } = await givenUp();
       const name = (await mayfly.store.machines.byUid(uid))?.providerName ?? "";
       mayfly.simulator.addServer({ ...lostRow("box", uid, { "mayfly-owner": "admin" }, 0), name });
-      expect((await mayfly.send("PUT", "/v1/machines/box", { server_type: "cx33", region: "fsn1" })).status).toBe(409);
+      expect(await mayfly.send("PUT", "/v1/machines/box", { server_type: "cx33", region: "fsn1" })).toMatchObject({
+        status: 409,
+        body: { code: "spec_mismatch", fields: ["server_type"] },
+      });
       const again = await put(mayfly, "box");
       expect([again.status, machineIn(again).id]).toEqual([200, id]);
       expect(servers(mayfly)).toHaveLength(1);

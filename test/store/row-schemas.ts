@@ -82,6 +82,7 @@ export const MACHINE: Columns = {
   status: word(STATUSES),
   reason,
   spec_sha256: text,
+  spec_fields: { schema: labels.nullable().catch(null), fitting: fc.option(map) },
   server_type: text,
   region: text,
   image: text,

@@ -1,5 +1,5 @@
 import { invalidInput } from "../driver.ts";
-import type { Client, ClientOptions, RateMemory } from "./client.ts";
+import { timeoutOf, type Client, type ClientOptions, type RateMemory } from "./client.ts";
 import { pricingAnswer } from "./schema.ts";
 import type { PriceRows } from "./server.ts";
 
@@ -23,7 +23,7 @@ export interface Account extends RateMemory {
 /** `GET /pricing`, from which the account's currency and the price of an IPv4 address are learnt (S68). */
 export async function askPricing(call: Client, account: Account, timeoutMs?: number) {
   const request = { method: "GET", path: "/pricing", answer: pricingAnswer } as const;
-  const { pricing } = await call(timeoutMs === undefined ? request : { ...request, timeoutMs });
+  const { pricing } = await call({ ...request, ...timeoutOf(timeoutMs) });
   account.currency = pricing.currency;
   account.ipv4Prices = pricing.primary_ips.find((entry) => entry?.type === "ipv4")?.prices ?? [];
   return pricing;

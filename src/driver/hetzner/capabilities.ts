@@ -29,7 +29,7 @@ export function createHetznerCapabilities(options: HetznerOptions): Required<Cap
     inventoryPage: (selector, number, pages) => listServerPage(call, read, selector, { ...pages, number }),
 
     async serverTypes(pages) {
-      if (account.ipv4Prices === undefined) await askPricing(call, account);
+      if (account.ipv4Prices === undefined) await askPricing(call, account, pages?.timeoutMs);
       return listServerTypes(call, payer, pages);
     },
 

@@ -33,6 +33,10 @@ export interface Order {
   /** What a `not_found` says here. Only of one machine does it say that the machine is absent (P41). */
   readonly absence?: DriverErrorCode;
 }
+/** That of a call, where whoever makes it has said one. */
+export const timeoutOf = (timeoutMs: number | undefined): Pick<Order, "timeoutMs"> =>
+  timeoutMs === undefined ? {} : { timeoutMs };
+
 export interface Call<T> extends Order {
   /** Shape of a 2xx body. */
   readonly answer: z.ZodType<T>;

@@ -1,6 +1,7 @@
 import { limitIn } from "./limits.ts";
 import { parseErrorBody } from "./schema.ts";
 import { DriverError, type DriverErrorCode, type DriverErrorDetails } from "../driver.ts";
+import type { Problem } from "../../machine/validation.ts";
 
 type Meaning = { readonly code: DriverErrorCode; readonly retryable?: boolean };
 
@@ -63,6 +64,8 @@ interface Sentence extends Meaning {
   readonly words: RegExp;
   /** The same in our words, where the provider's are not to be kept. Of a limit its name says it. */
   readonly ours?: string;
+  /** Of what would be refused later too: what would have to be another. */
+  readonly forGood?: Problem;
   /** What is to be known besides. */
   readonly note?: string;
   /** Seconds. */
@@ -73,21 +76,30 @@ interface Sentence extends Meaning {
 const SENTENCES: readonly Sentence[] = [
   {
     native: "invalid_input",
-    words: /unsupported location for server type|server location disabled/i,
+    words: /unsupported location for server type/i,
     code: "capacity",
     ours: "the location does not offer this server type",
+    forGood: { field: "region", rule: "must be one where the provider sells the server type" },
+  },
+  {
+    native: "invalid_input",
+    words: /server location disabled/i,
+    code: "capacity",
+    ours: "the location takes no new servers",
   },
   {
     native: "invalid_input",
     words: /server type .*deprecated/i,
     code: "capacity",
     ours: "this server type is no longer sold",
+    forGood: { field: "server_type", rule: "must be one that the provider still sells" },
   },
   {
     native: "invalid_input",
     words: /image disk is bigger than server type disk/i,
     code: "capacity",
     ours: "the image does not fit on this server type's disk",
+    forGood: { field: "image", rule: "must fit on the server type's disk" },
   },
   {
     native: "resource_limit_exceeded",
@@ -164,6 +176,7 @@ export function errorFrom({ status, headers }: Response, body: string, asked: As
     ambiguous: asked.mutates && NO_PROOF.has(meaning.code) && !isRefusal(status, code),
     ...(wait === null ? {} : { retryAfter: wait }),
     ...(limit === undefined ? {} : { limit }),
+    ...(sentence?.forGood === undefined ? {} : { isForGood: true, problem: sentence.forGood }),
     ...(meaning.code === "invalid_input" || meaning.code === "not_found"
       ? { problem: { field: ourName(asWord(safe(field.name)) || "body"), rule: rule || "is refused by the provider" } }
       : {}),

@@ -16,8 +16,10 @@ import type { Server } from "./server.ts";
 
 /** `POST /servers` ends by then, so that the outcome can still be recorded within the 30 s that a Worker is left. */
 const CREATE_TIMEOUT_MS = 20_000;
-/** What is asked besides must not eat up that time. */
-const SIDE_CALL_TIMEOUT_MS = 5_000;
+/** What is asked before it must not eat up that time: this part of it at most. */
+const SIDE_CALL_PART = 1 / 4;
+/** Nor may the look after it keep a call for long that is to write down what came of it. */
+const LOOK_TIMEOUT_MS = 5_000;
 
 /** A {@link Driver} for one Hetzner Cloud project. */
 export function createHetznerDriver(options: HetznerOptions): Driver {
@@ -27,10 +29,10 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
   const read = (server: Server): Machine => toMachine(server, options.now(), payer);
 
   /** Prices in an answer carry no currency. Without it they stay unknown, which costs a limit its precision, not a machine. */
-  async function learnCurrency(): Promise<void> {
+  async function learnCurrency(timeoutMs: number): Promise<void> {
     if (account.currency !== undefined) return;
     try {
-      await askPricing(call, account, SIDE_CALL_TIMEOUT_MS);
+      await askPricing(call, account, timeoutMs);
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
     }
@@ -40,7 +42,7 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
   async function resolve(spec: MachineSpec, failure: DriverError): Promise<Machine> {
     let existing: Machine | null;
     try {
-      existing = await findServer(call, read, spec.name);
+      existing = await findServer(call, read, spec.name, LOOK_TIMEOUT_MS);
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
       // Nothing was learnt: a taken name may still turn out to be taken by ours.
@@ -67,17 +69,19 @@ export function createHetznerDriver(options: HetznerOptions): Driver {
   }
 
   return {
-    async create(spec) {
+    async create(spec, { withinMs = CREATE_TIMEOUT_MS } = {}) {
       const checked = checkSpec(spec);
       if (!checked.ok) throw invalidInput(checked.problem);
       const body = createBody(spec);
-      await learnCurrency();
+      const mostMs = Math.min(withinMs, CREATE_TIMEOUT_MS);
+      const end = options.now() + mostMs;
+      await learnCurrency(mostMs * SIDE_CALL_PART);
       try {
         const request = {
           method: "POST",
           path: "/servers",
           body,
-          timeoutMs: CREATE_TIMEOUT_MS,
+          timeoutMs: Math.max(1, Math.min(mostMs, end - options.now())),
           secret: spec.cloudInit,
           // What is not found here is a type, an image or a location.
           absence: "invalid_input",

@@ -10,11 +10,15 @@ import { imageAnswer, imagesAnswer, serverType as serverTypeShape, type Image } 
 /** Whether whoever runs this has set an image apart for callers to boot. */
 const isLent = ({ labels }: Image): boolean => Object.hasOwn(labels ?? {}, IMAGE_LABEL);
 
+/** A create asks for it, and may not take long. */
+const TIMEOUT_MS = 5_000;
+
 /** The newest snapshot to lend with these labels that a server type can boot, by its id: an image is of one architecture. */
 export async function findSnapshot(call: Client, labelSelector: string, serverType: string): Promise<string> {
   const terms = parseImageSelector(labelSelector);
   if (!terms.ok) throw invalidInput(terms.problem);
-  const [type] = await listAll(call, "server_types", serverTypeShape, { ...ONE_PAGE, query: { name: serverType } });
+  const asked = { ...ONE_PAGE, query: { name: serverType }, timeoutMs: TIMEOUT_MS };
+  const [type] = await listAll(call, "server_types", serverTypeShape, asked);
   if (type?.name !== serverType)
     throw invalidInput({ field: "server_type", rule: "must be one that the provider has" });
   const query = Object.entries({
@@ -25,7 +29,8 @@ export async function findSnapshot(call: Client, labelSelector: string, serverTy
     sort: "created:desc",
     per_page: "1",
   }).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
-  const { images } = await call({ method: "GET", path: `/images?${query.join("&")}`, answer: imagesAnswer });
+  const path = `/images?${query.join("&")}`;
+  const { images } = await call({ method: "GET", path, answer: imagesAnswer, timeoutMs: TIMEOUT_MS });
   // Not trusted to have selected (S80).
   const found = images.find((image) => image.type === "snapshot" && isLent(image));
   if (found) return String(found.id);

@@ -3,7 +3,7 @@ import type { Machine } from "../../machine/machine.ts";
 import type { Selector } from "../../machine/selector.ts";
 import { DriverError, type ListOptions } from "../driver.ts";
 import type { InventoryPage, PageOptions } from "../capabilities.ts";
-import type { Client } from "./client.ts";
+import { timeoutOf, type Client } from "./client.ts";
 import { isEmpty, MAX_PAGES, PER_PAGE, readPages, type Page, type Reading } from "./paging.ts";
 import { serverPage } from "./schema.ts";
 import { toLabelSelector } from "./selector.ts";
@@ -50,9 +50,10 @@ export async function findServer(
   call: Client,
   read: (server: Server) => Machine,
   name: string,
+  timeoutMs?: number,
 ): Promise<Machine | null> {
   const path = `/servers?name=${encodeURIComponent(name)}`;
-  const { servers, meta } = await call({ method: "GET", path, answer: serverPage });
+  const { servers, meta } = await call({ method: "GET", path, answer: serverPage, ...timeoutOf(timeoutMs) });
   const shown = servers.map(readServer);
   const found = shown.find((server) => server?.name === name);
   if (found) return read(found);

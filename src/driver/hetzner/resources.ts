@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { DriverError, isNotFound } from "../driver.ts";
 import { checkId } from "./account.ts";
-import type { Client } from "./client.ts";
+import { timeoutOf, type Client } from "./client.ts";
 import { aboutAnother } from "./errors.ts";
 import { MAX_PAGES, meta, PER_PAGE, readPages, type Page } from "./paging.ts";
 import { toLabelSelector } from "./selector.ts";
@@ -26,7 +26,11 @@ export async function listAll<T extends { readonly id?: number | undefined }>(
   call: Client,
   plural: Plural,
   item: z.ZodType<T>,
-  { query = {}, maxPages = MAX_PAGES }: PageOptions & { readonly query?: Readonly<Record<string, string>> } = {},
+  {
+    query = {},
+    maxPages = MAX_PAGES,
+    timeoutMs,
+  }: PageOptions & { readonly query?: Readonly<Record<string, string>> } = {},
 ): Promise<readonly T[]> {
   const entries = z.array(item);
   const answer = page.transform((read, context): Page<T> => {
@@ -41,7 +45,7 @@ export async function listAll<T extends { readonly id?: number | undefined }>(
   const pages = readPages<T>({ what: plural, idOf: ({ id }) => id ?? null, isById, maxPages });
   for (let number: number | null = 1; number !== null; number = pages.next()) {
     const path = `/${plural}?${filter}page=${number}&per_page=${PER_PAGE}`;
-    pages.take(number, await call({ method: "GET", path, answer }));
+    pages.take(number, await call({ method: "GET", path, answer, ...timeoutOf(timeoutMs) }));
   }
   pages.check();
   return pages.items;

@@ -5,7 +5,7 @@ import type { TriedCandidate } from "../../lifecycle/refusal.ts";
 export const candidate = z.object({
   server_type: z.string(),
   region: z.string(),
-  outcome: z.enum(["chosen", "capacity", "not_tried"]),
+  outcome: z.enum(["chosen", "capacity", "refused", "not_tried"]),
   reason: z.string().nullable(),
 });
 export const candidateJson = ({ serverType, region, outcome, reason }: TriedCandidate): z.infer<typeof candidate> => ({

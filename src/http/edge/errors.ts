@@ -46,7 +46,10 @@ function meaningOf(error: unknown): HttpProblem {
     });
   // Hono's own refusals are all about requests that it cannot read.
   if (error instanceof HTTPException && error.status < 500)
-    return new HttpProblem("malformed", { detail: error.message });
+    return new HttpProblem("malformed", {
+      detail: error.message,
+      next: "Send what /openapi.json says of this call.",
+    });
   return new HttpProblem("internal", {
     detail: "mayfly met an error of its own.",
     next: "Report it with the request_id.",

@@ -79,7 +79,7 @@ export interface ProblemDetails {
   /** What happened, in a sentence. */
   readonly detail: string;
   /** What the caller can do about it. */
-  readonly next?: string;
+  readonly next: string;
   readonly field?: string;
   readonly rule?: string;
   readonly retryAfterSeconds?: number;
@@ -134,6 +134,7 @@ const IN_OUR_WORDS: Partial<Record<RefusalCode | NonNullable<Refusal["about"]>, 
   provider_unauthorized: { next: "An admin must check HCLOUD_TOKEN." },
   forbidden: { next: "Ask for what your policy allows: GET /v1/whoami tells." },
   offer: { next: "GET /v1/server_types lists what can; offer more regions, or the same later." },
+  sold: { next: "Correct the field: GET /v1/server_types lists what can be ordered now, and where." },
   price: {
     next: "Name a server type that has a price in its region (GET /v1/server_types), or repeat the call later.",
   },
@@ -143,8 +144,8 @@ const IN_OUR_WORDS: Partial<Record<RefusalCode | NonNullable<Refusal["about"]>, 
 };
 
 function problemOf(refusal: Refusal): HttpProblem {
-  const { code, about, message, next, retryAfterSeconds, problem, rule, policy, figures, limit, machines, candidates } =
-    refusal;
+  const { code, about, message, next, retryAfterSeconds, problem, rule } = refusal;
+  const { fields, policy, figures, limit, machines, candidates } = refusal;
   return new HttpProblem(code, {
     detail: message,
     next,
@@ -152,7 +153,14 @@ function problemOf(refusal: Refusal): HttpProblem {
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...(rule === undefined ? {} : { rule }),
     ...problem,
-    more: { policy, figures, limit, machines: machines?.map(countedJson), candidates: candidates?.map(candidateJson) },
+    more: {
+      fields,
+      policy,
+      figures,
+      limit,
+      machines: machines?.map(countedJson),
+      candidates: candidates?.map(candidateJson),
+    },
   });
 }
 

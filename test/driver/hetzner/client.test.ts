@@ -56,6 +56,8 @@ describe("one call", () => {
       [() => driver.list({}), 30_000, false],
       [() => driver.destroy("42"), 30_000, true],
       [() => driver.create(spec()), 20_000, true],
+      [() => driver.create(spec(), { withinMs: 8000 }), 8000, true],
+      [() => driver.create(spec(), { withinMs: 60_000 }), 20_000, true],
     ];
     for (const [call, limit, ambiguous] of calls) {
       const failure = failureOf(call());
@@ -68,6 +70,25 @@ describe("one call", () => {
       await vi.advanceTimersByTimeAsync(60_000);
       expect(await failure).toMatchObject({ code: "timeout", retryable: true, status: 0, ambiguous });
     }
+  });
+
+  it("S147: a create is answered within what it is given, though the currency is asked for first, and the look after it is short", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    let now = 0;
+    const { driver, sent } = openCanned(silence, { account: {}, now: () => now });
+    const pass = async (milliseconds: number) => {
+      now += milliseconds;
+      await vi.advanceTimersByTimeAsync(milliseconds);
+    };
+    const failure = failureOf(driver.create(spec(), { withinMs: 8000 }));
+    for (const milliseconds of [2000, 6000, 5000]) await pass(milliseconds);
+    expect(sent.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      "GET /pricing",
+      "POST /servers",
+      "GET /servers",
+    ]);
+    expect(sent.every(({ init }) => init.signal?.aborted)).toBe(true);
+    expect(await failure).toMatchObject({ code: "timeout", ambiguous: true });
   });
 
   it("S147: no timer outlives its call, however that ends", async () => {

@@ -53,7 +53,9 @@ interface Seen {
 const OPEN = { ambiguous: true };
 const DEFINITE = { ambiguous: false };
 const LATER = { retryable: true };
-const NO_ROOM = { code: "capacity", ...DEFINITE, retryable: false };
+const NO_ROOM = { code: "capacity", ...DEFINITE, retryable: false, isForGood: false };
+/** Nor later. */
+const NOT_SOLD = { ...NO_ROOM, isForGood: true };
 /** Servers and addresses: the next try soon, because what was just deleted may still count. */
 const FULL = { code: "quota", ...DEFINITE, ...LATER, retryAfter: 10 };
 const OF_SERVERS = { limit: { name: "server_limit", counts: "machines" } };
@@ -143,7 +145,8 @@ const REFUSALS: Readonly<Record<string, Seen>> = {
     status: 422,
     code: "invalid_input",
     message: "unsupported location for server type",
-    is: NO_ROOM,
+    is: NOT_SOLD,
+    field: "region",
   },
   "type that is no longer sold, with its field": {
     reports: 1,
@@ -152,7 +155,8 @@ const REFUSALS: Readonly<Record<string, Seen>> = {
     code: "invalid_input",
     message: "server type 'one' is deprecated",
     details: { fields: [{ name: "server_type", messages: ["it is an old one"] }] },
-    is: NO_ROOM,
+    is: NOT_SOLD,
+    field: "server_type",
   },
   "type that is no longer sold, by its id": {
     reports: 1,
@@ -160,7 +164,8 @@ const REFUSALS: Readonly<Record<string, Seen>> = {
     status: 422,
     code: "invalid_input",
     message: "server type 1 is deprecated",
-    is: NO_ROOM,
+    is: NOT_SOLD,
+    field: "server_type",
   },
   "image that is too big": {
     reports: 1,
@@ -168,7 +173,8 @@ const REFUSALS: Readonly<Record<string, Seen>> = {
     status: 422,
     code: "invalid_input",
     message: "image disk is bigger than server type disk",
-    is: NO_ROOM,
+    is: NOT_SOLD,
+    field: "image",
   },
   "image that is not there, as bad input": {
     reports: 1,
