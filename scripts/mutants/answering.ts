@@ -122,6 +122,16 @@ export const ANSWERING: readonly Mutant[] = [
     test: "tells its rules as they were asked for",
   },
   {
+    name: "a wider range",
+    broken: "a range with host bits is taken for the wider one that it lies in",
+    kind: "check",
+    promise: "I10",
+    file: "src/machine/ip-range.ts",
+    find: "if (range.isFirst) return valid(range.text);",
+    replace: "return valid(range.text);",
+    caughtBy: ["test/machine/firewall.test.ts"],
+  },
+  {
     name: "from nowhere is from anywhere",
     broken: "a rule with an empty list of addresses lets everybody in",
     kind: "boundary",

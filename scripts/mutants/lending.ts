@@ -23,6 +23,16 @@ export const LENDING: readonly Mutant[] = [
     caughtBy: ["test/http/trips.test.ts"],
   },
   {
+    name: "another spelling, another machine",
+    broken: "a machine that an older version made is not found by the body that it was made with",
+    kind: "check",
+    promise: "I3",
+    file: "src/lifecycle/create.ts",
+    find: '["", plan.specSha256, plan.formerSpecSha256]',
+    replace: '["", plan.specSha256]',
+    caughtBy: ["test/http/rules.test.ts"],
+  },
+  {
     name: "said at once",
     broken: "a row is not written before each try, though what is tried is something else than it says",
     kind: "order",

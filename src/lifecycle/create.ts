@@ -138,7 +138,7 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Plan): Pro
   const now = context.now();
   if (row.phase === "destroying" || row.expiresAt <= now) return refused(RELEASING);
   // A row that was lost and found again does not know what was asked for.
-  if (row.specSha256 !== "" && row.specSha256 !== plan.specSha256) return refused(specMismatch(row.name));
+  if (!["", plan.specSha256, plan.formerSpecSha256].includes(row.specSha256)) return refused(specMismatch(row.name));
   if (row.phase !== "requested" || claimLeftMs(row, now) > 0) return known(row);
   if (!context.rules.creates) return refused(CREATES_OFF);
   // It was begun when the policy allowed more: what was made then lives, and what is made now goes by what holds now.

@@ -7,7 +7,14 @@ export type Attachment = {
   /** Where the caller named it: `firewalls.0`. */
   readonly field: string;
   readonly kind: ResourceKind;
-} & ({ readonly by: "ref"; readonly ref: Ref } | { readonly by: "spec"; readonly spec: ResourceSpec });
+} & ({ readonly by: "ref"; readonly ref: Ref } | MadeWith);
+
+interface MadeWith {
+  readonly by: "spec";
+  readonly spec: ResourceSpec;
+  /** The same as its caller spells it, where that is otherwise. */
+  readonly said?: ResourceSpec;
+}
 
 /** So many of a kind a provider takes at a create. */
 export const MOST_ATTACHED: Readonly<Record<ResourceKind, number>> = { firewall: 5, network: 3, ssh_key: 10 };

@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { PROTOCOLS } from "../machine/firewall.ts";
+import { canonicalRange } from "../machine/ip-range.ts";
 import {
   RESOURCE_KINDS,
   RESOURCE_PHASES,
@@ -10,9 +12,11 @@ import { intOf, intOrNull, jsonAs, oneOf, reasonOf, textOf, textOrNull, type Rea
 
 const rule = z.object({
   direction: z.enum(["in", "out"]),
-  protocol: z.enum(["tcp", "udp", "icmp"]),
+  protocol: z.enum(PROTOCOLS),
   port: z.string().nullable(),
-  ranges: z.array(z.string()),
+  // Rows from before there was one spelling have that of their callers.
+  ranges: z.array(z.string().transform(canonicalRange)),
+  description: z.string().optional(),
 });
 const specShape: z.ZodType<ResourceSpec> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("firewall"), rules: z.array(rule), denyAll: z.boolean() }),

@@ -64,7 +64,7 @@ export function createFirewalls(call: Client): Firewalls {
       const body = {
         name,
         labels,
-        rules: rules.map(toRule),
+        rules: checked.value.map(toRule),
         ...(machineIds.length === 0 ? {} : { apply_to: machineIds.map(toTarget) }),
       };
       return make(call, FIREWALL, body);
@@ -80,13 +80,14 @@ const toTarget = (machineId: string) => ({ type: "server", server: { id: Number(
 
 const toSelector = (selector: string) => ({ type: "label_selector", label_selector: { selector } });
 
-/** A rule as the API wants it: the addresses of its own side alone, anywhere by default, no port for icmp (S109-S113). */
-function toRule({ direction, protocol, port, ranges }: FirewallRule) {
+/** A rule as the API wants it: the addresses of its own side alone, anywhere by default, no port where there is none (S109-S113). */
+function toRule({ direction, protocol, port, ranges, description }: FirewallRule) {
   const addresses = ranges.length === 0 ? ANYWHERE : ranges;
   return {
     direction,
     protocol,
     ...(port === null ? {} : { port }),
     ...(direction === "in" ? { source_ips: addresses } : { destination_ips: addresses }),
+    ...(description === undefined ? {} : { description }),
   };
 }

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { MOST_ATTACHED, type Attachment } from "../../machine/attachment.ts";
 import { parseResourceRef, type ResourceKind, type ResourceSpec } from "../../machine/resource.ts";
 import { invalidField } from "../edge/problem.ts";
-import { firewallFields, firewallSpec, networkFields, networkSpec, sshKeySpec } from "../resources/specs.ts";
+import { firewallFields, networkFields, networkSpec, readFirewall, sshKeySpec } from "../resources/specs.ts";
 import { refIn } from "../resources/ref.ts";
 
 const most = (number: number) => `must be at most ${number}`;
@@ -48,7 +48,12 @@ export function parseAttachments({ ssh_keys, firewalls, networks }: Fields, regi
   }
   for (const [index, one] of (firewalls ?? []).entries()) {
     const field = `firewalls.${index}`;
-    all.push(typeof one === "string" ? named("firewall", field, one) : made(field, firewallSpec(one, `${field}.`)));
+    if (typeof one === "string") all.push(named("firewall", field, one));
+    else {
+      const { spec, said } = readFirewall(one, `${field}.`);
+      const isSame = JSON.stringify(spec) === JSON.stringify(said);
+      all.push({ ...made(field, spec), ...(isSame ? {} : { said }) });
+    }
   }
   for (const [index, one] of (networks ?? []).entries()) {
     const field = `networks.${index}`;

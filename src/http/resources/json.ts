@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { FirewallRule } from "../../machine/firewall.ts";
+import { PROTOCOLS, type FirewallRule } from "../../machine/firewall.ts";
 import { isUnsentResource } from "../../lifecycle/resources.ts";
 import { idOf } from "../../machine/name.ts";
 import { resourceId, resourceStatus, type ResourceKind, type ResourceRow } from "../../machine/resource.ts";
@@ -28,10 +28,11 @@ const common = {
 };
 const rule = z.object({
   direction: z.enum(["in", "out"]),
-  protocol: z.enum(["tcp", "udp", "icmp"]),
+  protocol: z.enum(PROTOCOLS),
   port: z.string().optional(),
   source_ips: z.array(z.string()).readonly().optional(),
   destination_ips: z.array(z.string()).readonly().optional(),
+  description: z.string().optional(),
 });
 /** And with the fields of each kind. */
 const BY_KIND = {
@@ -79,9 +80,10 @@ function fieldsOf({ spec }: ResourceRow) {
   return { ip_range: spec.ipRange, region: spec.region };
 }
 
-const ruleJson = ({ direction, protocol, port, ranges }: FirewallRule) => ({
+const ruleJson = ({ direction, protocol, port, ranges, description }: FirewallRule) => ({
   direction,
   protocol,
   ...(port === null ? {} : { port }),
   ...(ranges.length === 0 ? {} : { [direction === "in" ? "source_ips" : "destination_ips"]: ranges }),
+  ...(description === undefined ? {} : { description }),
 });
