@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { isUnsent } from "../../lifecycle/refresh.ts";
 import { STATUSES, type ShownMachine } from "../../machine/machine.ts";
+import { baseOf } from "../../machine/ipv6.ts";
 import { costMicroEur, hourMicroEur, toEur } from "../../machine/money.ts";
 import { idOf } from "../../machine/name.ts";
 import { pagination } from "../edge/schemas.ts";
@@ -69,8 +70,8 @@ export function toJson(row: ShownMachine, now: number): z.infer<typeof machineJs
     arch: row.arch,
     image: row.image,
     public_ipv4: row.publicIpv4,
-    public_ipv6: row.publicIpv6,
-    ipv6: hostAddress(row.publicIpv6),
+    public_ipv6: baseOf(row.publicIpv6),
+    ipv6: hostAddress(baseOf(row.publicIpv6)),
     private_ipv4: row.privateIpv4,
     labels: row.labels,
     created_at: timeOrNull(row.createdAt),
