@@ -4,6 +4,7 @@ import { createMachine } from "../../lifecycle/create.ts";
 import { mayCreate } from "../../lifecycle/plan.ts";
 import { waitWhileCreating } from "../../lifecycle/refresh.ts";
 import { done } from "../../lifecycle/refusal.ts";
+import { IGNORED, isIgnored } from "../../machine/cloud-init.ts";
 import { checkName, idOf } from "../../machine/name.ts";
 import { silenceOf } from "../../reaper/health.ts";
 import { inBackground } from "../edge/background.ts";
@@ -24,7 +25,12 @@ const createdJson = z.object({
   machine: machineJson
     .extend({ candidates: z.array(candidate).meta({ description: "empty for a repeat" }) })
     .meta({ id: "CreatedMachine" }),
+  // Whoever is roused by `warning` is so by silent sweeps, and by nothing else: a list beside it has all there is to say.
   warning: z.string().optional().meta({ description: "the sweeps are silent; health tells more" }),
+  warnings: z
+    .array(z.string())
+    .optional()
+    .meta({ description: "all that may not be as it was meant, that included; left out where there is nothing" }),
 });
 
 /** Whoever sends one believes that a repeat makes nothing; here it would. */
@@ -80,7 +86,7 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
   const principal = actor(c, asked.owner);
   const order = orderOf(sent);
   // Nobody pays with a sweep for what is refused at sight.
-  unwrap(mayCreate(scope, principal.policy, order));
+  const { request } = unwrap(mayCreate(scope, principal.policy, order));
   const begin = () => createMachine(scope, principal, name, order);
   const work = begin();
   const warning = await sweepIfSilent(c, scope, work);
@@ -96,7 +102,13 @@ async function create(c: Context<AppEnv>, name: string, asked: z.infer<typeof qu
   c.set("outcome", isNew ? "created" : "repeated");
   c.header("Location", `/v1/machines/${idOf(row.uid)}`);
   const machine = { ...toJson(row, scope.now()), candidates: candidates.map(candidateJson) };
-  return { answer: warning === null ? { machine } : { machine, warning }, isNew };
+  const warnings = [...(warning === null ? [] : [warning]), ...(isIgnored(request.cloudInit) ? [IGNORED] : [])];
+  const answer = {
+    machine,
+    ...(warning === null ? {} : { warning }),
+    ...(warnings.length === 0 ? {} : { warnings }),
+  };
+  return { answer, isNew };
 }
 
 /**
