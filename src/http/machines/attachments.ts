@@ -40,11 +40,11 @@ export function parseAttachments({ ssh_keys, firewalls, networks }: Fields, regi
   const all: Attachment[] = [];
   for (const [index, text] of (ssh_keys ?? []).entries()) {
     const field = `ssh_keys.${index}`;
-    // No name and no id has a space, and every public key has one.
-    const isKey = text.trim().includes(" ");
+    // No name and no id has a space or a tab, and every public key has one.
+    const isKey = /[ \t]/.test(text.trim());
     if (!isKey && !parseResourceRef("ssh_key", text).ok)
       throw invalidField(field, "must be the name or id of a key of yours, or a public key");
-    all.push(isKey ? made(field, sshKeySpec(text.trim(), field)) : named("ssh_key", field, text));
+    all.push(isKey ? made(field, sshKeySpec(text, field)) : named("ssh_key", field, text));
   }
   for (const [index, one] of (firewalls ?? []).entries()) {
     const field = `firewalls.${index}`;

@@ -39,7 +39,7 @@ const network = routeOf("network", networkBody);
 export function createResourceRoutes(app: Api): void {
   app.openapi(sshKey, async (c) => {
     const body = c.req.valid("json");
-    return create(c, c.req.valid("query").owner, body, () => sshKeySpec(body.public_key.trim(), "public_key"));
+    return create(c, c.req.valid("query").owner, body, () => sshKeySpec(body.public_key, "public_key"));
   });
   app.openapi(firewall, async (c) => {
     const body = c.req.valid("json");
