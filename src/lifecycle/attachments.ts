@@ -6,9 +6,10 @@ import type { ResourceKind, ResourceRow, ResourceSpec } from "../machine/resourc
 import type { NewMachine } from "../store/machines.ts";
 import { specText } from "../store/resource-row.ts";
 import type { Context, RequestContext } from "./context.ts";
-import { done, refused, type Outcome, type Refusal } from "./refusal.ts";
+import { breaksRule, done, refused, type Outcome, type Refusal } from "./refusal.ts";
 import { ensureResource, newResource } from "./create-resource.ts";
 import type { CreatedResource } from "./make-resource.ts";
+import { checkApart } from "./networks-apart.ts";
 import { claimLeftMs, type Claim } from "./trying.ts";
 
 export type AttachedIds = Pick<MachineSpec, "sshKeyIds" | "networkIds" | "firewallIds">;
@@ -47,7 +48,17 @@ export async function checkAttachments(
     if (row === undefined || providerId === null) return refused(notThere(one));
     rows.push({ ...row, providerId });
   }
+  const apart = checkApart(attachments.flatMap((one) => joined(one, rows)));
+  if (!apart.ok) return breaksRule(apart.problem);
   return done(named.length < attachments.length ? null : standingOf(rows));
+}
+
+/** A network that is named so, or is to be made. */
+function joined(one: Attachment, rows: readonly Attached[]) {
+  const { field } = one;
+  const row = isNamed(one) ? rows.find((other) => isMeant(other, one)) : undefined;
+  const spec = one.by === "spec" ? one.spec : row?.spec;
+  return spec?.kind === "network" ? [{ field, uid: row?.uid ?? null, ipRange: spec.ipRange }] : [];
 }
 
 const standingOf = (rows: readonly Attached[]): Standing => ({

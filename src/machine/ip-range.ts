@@ -73,6 +73,9 @@ const PRIVATE: readonly Ipv4Range[] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0
 export const contains = (outer: Ipv4Range, inner: Ipv4Range): boolean =>
   inner.bits >= outer.bits && inner.first - (inner.first % 2 ** (32 - outer.bits)) === outer.first;
 
+/** Whether two ranges have an address in common: of two that do, one lies within the other. */
+export const overlap = (one: Ipv4Range, other: Ipv4Range): boolean => contains(one, other) || contains(other, one);
+
 /** Whether a range is private (RFC 1918). */
 export const isPrivate = (range: Ipv4Range): boolean => PRIVATE.some((one) => contains(one, range));
 
