@@ -23,6 +23,16 @@ export const LENDING: readonly Mutant[] = [
     caughtBy: ["test/http/trips.test.ts"],
   },
   {
+    name: "whatever it is called",
+    broken: "a firewall, a network or a key that was asked for with other labels passes for the one that is there",
+    kind: "check",
+    promise: "I3",
+    file: "src/lifecycle/create-resource.ts",
+    find: " && areSame(row.labels, wanted.labels)",
+    replace: " && !areSame(row.labels, { [row.uid]: row.uid })",
+    caughtBy: ["test/http/labels.test.ts"],
+  },
+  {
     name: "another spelling, another machine",
     broken: "a machine that an older version made is not found by the body that it was made with",
     kind: "check",

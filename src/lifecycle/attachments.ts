@@ -107,7 +107,7 @@ async function made(
   { spec, index }: { readonly spec: ResourceSpec; readonly index: number },
   { resumed, tokenId }: Claim,
 ): Promise<Outcome<ResourceRow>> {
-  const wanted = { owner, name: madeWithName(uid, index), spec, ttlMs: null, machineUid: uid, tokenId };
+  const wanted = { owner, name: madeWithName(uid, index), spec, labels: {}, ttlMs: null, machineUid: uid, tokenId };
   if (!resumed) return rowIn(await newResource(context, wanted));
   const again = await ensureResource(context, wanted);
   if (again.ok || again.refusal.code !== "spec_mismatch") return rowIn(again);

@@ -8,7 +8,7 @@ import {
   type ResourceRow,
   type ResourceSpec,
 } from "../machine/resource.ts";
-import { intOf, intOrNull, jsonAs, oneOf, reasonOf, textOf, textOrNull, type Reader } from "./columns.ts";
+import { intOf, intOrNull, jsonAs, oneOf, reasonOf, textOf, textOrNull, textsOf, type Reader } from "./columns.ts";
 
 const rule = z.object({
   direction: z.enum(["in", "out"]),
@@ -37,6 +37,7 @@ export const resourceRow: Reader<ResourceRow> = (row) => ({
   phase: oneOf(row, "phase", RESOURCE_PHASES),
   reason: reasonOf(row),
   spec: jsonAs(row, "spec", specShape),
+  labels: textsOf(row, "labels") ?? {},
   requestedAt: intOf(row, "requested_at"),
   createdAt: intOrNull(row, "created_at"),
   expiresAt: intOf(row, "expires_at"),

@@ -135,6 +135,7 @@ export const RESOURCE: Columns = {
     schema: jsonText(spec),
     fitting: written(fc.record({ kind: fc.constant("network"), ipRange: fc.string(), region: fc.string() })),
   },
+  labels: { schema: labels.catch({}), fitting: map },
   requested_at: int,
   created_at: intOrNull,
   expires_at: int,

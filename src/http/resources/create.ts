@@ -8,12 +8,16 @@ import { actor } from "../edge/owner.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { unwrap } from "../edge/problem.ts";
 import { type Api, createRoute } from "../edge/route.ts";
-import { duration, ownerQuery, providerWord } from "../edge/schemas.ts";
+import { duration, labels, ownerQuery, providerWord } from "../edge/schemas.ts";
 import { oneOf, PLURALS } from "./json.ts";
 import { wrapped } from "./answers.ts";
 import { firewallFields, firewallSpec, networkFields, networkSpec, sshKeySpec } from "./specs.ts";
 
-const common = { name: z.string().meta({ example: "ci" }), ttl: duration.optional().meta({ example: "2h" }) };
+const common = {
+  name: z.string().meta({ example: "ci" }),
+  ttl: duration.optional().meta({ example: "2h" }),
+  labels: labels.optional(),
+};
 const sshKeyBody = z.strictObject({ ...common, public_key: z.string() });
 const firewallBody = z.strictObject({ ...common, ...firewallFields });
 const networkBody = z.strictObject({ ...common, ...networkFields, region: providerWord.meta({ example: "fsn1" }) });
@@ -54,13 +58,13 @@ export function createResourceRoutes(app: Api): void {
 async function create(
   c: Context<AppEnv>,
   owner: string | undefined,
-  { name, ttl }: { name: string; ttl?: string | undefined },
+  { name, ttl, labels: own }: z.infer<z.ZodObject<typeof common>>,
   specOf: () => ResourceSpec,
 ) {
   const scope = c.get("scope");
   const principal = actor(c, owner);
   const spec = specOf();
-  const { row, isNew } = unwrap(await createResource(scope, principal, { name, spec, ttl }));
+  const { row, isNew } = unwrap(await createResource(scope, principal, { name, spec, labels: own, ttl }));
   c.set("outcome", isNew ? "created" : "repeated");
   c.header("Location", `/v1/${PLURALS[spec.kind]}/${resourceId(spec.kind, row.uid)}`);
   return c.json(await wrapped(scope, row), isNew ? 201 : 200);

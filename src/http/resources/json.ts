@@ -20,6 +20,7 @@ const common = {
   machines: z
     .array(z.string())
     .meta({ description: "ids of the live machines that use it; while there are any it stays" }),
+  labels: z.record(z.string(), z.string()),
   created_at: time.nullable(),
   expires_at: time.nullable().meta({ description: "the end of its own lease; null where it ends with its machine" }),
   deleted_at: time.nullable(),
@@ -64,6 +65,7 @@ export function toJson(row: ResourceRow, machineUids: readonly string[], now: nu
     provider: row.provider,
     provider_id: row.providerId,
     machines: machineUids.map(idOf),
+    labels: row.labels,
     created_at: timeOrNull(row.createdAt),
     expires_at: row.expiresAt > row.requestedAt || row.deleteRequestedAt !== null ? timeOf(row.expiresAt) : null,
     deleted_at: timeOrNull(row.deletedAt),
