@@ -221,7 +221,8 @@ const NOT_NOW: Refusal = {
   next: "Look at its status; repeat the call when it is active.",
   retryAfterSeconds: 5,
 };
-const NOT_YET: Refusal = {
+/** What is said of a machine whose id at the provider nobody knows yet. */
+export const NOT_YET: Refusal = {
   code: "provider_unavailable",
   message: "The provider has not shown that machine yet.",
   next: "Repeat the same call.",
