@@ -319,6 +319,16 @@ export const CALLING: readonly Mutant[] = [
     test: "sees and touches only its own; foreign and unknown look the same",
   },
   {
+    name: "whatever stands there",
+    broken: "a machine may use any firewall and network of the project whose id its owner knows",
+    kind: "check",
+    promise: "I10",
+    file: "src/lifecycle/rights.ts",
+    find: 'if (one.by !== "id" || usable.includes(one.id)) continue;',
+    replace: 'if (one.by !== "id" || usable.length >= 0) continue;',
+    caughtBy: ["test/http/existing.test.ts"],
+  },
+  {
     name: "another's list",
     broken: "the list of machines is everybody's",
     kind: "filter",

@@ -41,6 +41,7 @@ function hashOf(order: MachineOrder, specIn: (one: MadeWith) => ResourceSpec): P
 function inOrder(one: Attachment, specIn: (one: MadeWith) => ResourceSpec): unknown {
   const { field, kind } = one;
   if (one.by === "spec") return { field, kind, by: one.by, spec: specInOrder(specIn(one)) };
+  if (one.by === "id") return { field, kind, by: one.by, id: one.id };
   const { ref } = one;
   const plain = ref.by === "uid" ? { by: ref.by, uid: ref.uid } : { by: ref.by, name: ref.name };
   return { field, kind, by: one.by, ref: plain };
