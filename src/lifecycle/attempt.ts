@@ -163,9 +163,9 @@ async function madeBefore(
   });
 }
 
-/** The provider's own words about what is attached name no field of the caller's. */
+/** The provider's own words about what is attached name no field of the caller's: at most that it is about one of the networks. */
 const hinted = (refusal: Refusal): Refusal =>
-  refusal.code === "invalid_input" && refusal.problem?.field === "body"
+  refusal.code === "invalid_input" && ["body", "network"].includes(refusal.problem?.field ?? "")
     ? {
         ...refusal,
         next: "If it is about a key, a firewall or a network that is gone there: delete it, then create it anew.",
