@@ -43,6 +43,16 @@ export const ASKING: readonly Mutant[] = [
     caughtBy: ["test/driver/hetzner/firewalls.test.ts"],
   },
   {
+    name: "one has it, all have it",
+    broken: "a firewall that one of several machines has already is put on none of the others",
+    kind: "default",
+    promise: "I8",
+    file: "src/driver/hetzner/firewalls.ts",
+    find: "return machineIds.length === 1 ? [] : each(machineIds, (machineId) => apply(id, [machineId]));",
+    replace: "return [];",
+    caughtBy: ["test/http/firewalls-on-machines.test.ts"],
+  },
+  {
     name: "selected by trust",
     broken: "a create takes any network that a list shows for its own",
     kind: "filter",

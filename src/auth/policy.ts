@@ -2,6 +2,7 @@
  * What a policy is: the one thing that grants. Every caller has one; `lifecycle/` enforces what it forbids, whichever way a call came.
  */
 import * as z from "zod";
+import { EXISTING_RULE, parseExisting } from "../machine/attachment.ts";
 import { DURATION_RULE, parseDuration } from "../machine/duration.ts";
 import { toMicroEur } from "../machine/money.ts";
 import { configName, digits, stableIdsOf, type Issuer } from "./issuers.ts";
@@ -33,6 +34,8 @@ export interface Policy {
   readonly regions: readonly string[] | null;
   readonly images: readonly string[] | null;
   readonly profiles: readonly string[] | null;
+  /** Firewalls and networks of the provider's project that machines may use, by the provider's ids. No patterns, and none by default. */
+  readonly existing: { readonly firewall: readonly string[]; readonly network: readonly string[] };
   /** Whether a machine is asked for by a profile alone. */
   readonly onlyProfiles: boolean;
   /** Whether callers may send a cloud-init of their own. */
@@ -63,6 +66,7 @@ export const DEFAULT_POLICY: Policy = {
   regions: null,
   images: null,
   profiles: null,
+  existing: { firewall: [], network: [] },
   onlyProfiles: false,
   takesCloudInit: true,
   needsFirewall: false,
@@ -78,6 +82,17 @@ export const tokenPolicy = (policies: readonly Policy[], name: string): Policy |
 
 const text = z.string("must be text").min(1, "must not be empty");
 const patterns = z.array(text, "must be a list of patterns").min(1, "must name at least one").optional();
+const existing = z
+  .array(z.string(EXISTING_RULE), "must be a list")
+  .transform((texts, context) =>
+    texts.map((given, index) => {
+      const id = parseExisting(given, "");
+      if (id?.ok === true) return id.value;
+      context.addIssue({ code: "custom", path: [index], message: EXISTING_RULE });
+      return z.NEVER;
+    }),
+  )
+  .optional();
 const value = z
   .union([text, z.number(), z.boolean()], "must be text, a number, true or false")
   .refine(
@@ -112,6 +127,8 @@ export const policyEntry = z.strictObject({
   regions: patterns,
   images: patterns,
   profiles: patterns,
+  firewalls: existing,
+  networks: existing,
   only_profiles: flag,
   cloud_init: flag,
   needs_firewall: flag,
@@ -139,6 +156,7 @@ export const policyOf = (entry: Read, source: string): Policy => ({
   regions: entry.regions ?? null,
   images: entry.images ?? null,
   profiles: entry.profiles ?? null,
+  existing: { firewall: entry.firewalls ?? [], network: entry.networks ?? [] },
   onlyProfiles: entry.only_profiles ?? false,
   takesCloudInit: entry.cloud_init ?? true,
   needsFirewall: entry.needs_firewall ?? false,

@@ -4,6 +4,7 @@ import type { Principal } from "../auth/principal.ts";
 import type { LendingRules } from "../lifecycle/context.ts";
 import { mostOf } from "../lifecycle/limits.ts";
 import { longestOf, profilesOf } from "../lifecycle/rights.ts";
+import { existingText } from "../machine/attachment.ts";
 import { toEur } from "../machine/money.ts";
 import { formatDuration } from "../machine/duration.ts";
 import { adminShown, hookShown, oidcShown, tokenShown } from "./edge/evidence.ts";
@@ -13,6 +14,11 @@ import { type Api, createRoute } from "./edge/route.ts";
 import { ownerQuery } from "./edge/schemas.ts";
 
 const patterns = z.array(z.string()).readonly().nullable().meta({ description: "patterns; null = any" });
+
+const existing = z.array(z.string()).meta({
+  description: "those of the provider's project that machines may use, beside one's own",
+  example: ["id:4711"],
+});
 
 const eur = z.number().nullable();
 
@@ -33,6 +39,8 @@ const policyJson = z
     regions: patterns,
     images: patterns,
     profiles: z.array(z.string()).meta({ description: "those of the configuration that may be named" }),
+    firewalls: existing,
+    networks: existing,
     only_profiles: z.boolean(),
     cloud_init: z.boolean(),
     needs_firewall: z.boolean(),
@@ -99,6 +107,8 @@ function toJson({ kind, policy }: Principal, rules: LendingRules): z.infer<typeo
     regions: policy.regions,
     images: policy.images,
     profiles: [...profilesOf(policy, rules.profiles).keys()].toSorted(),
+    firewalls: policy.existing.firewall.map(existingText),
+    networks: policy.existing.network.map(existingText),
     only_profiles: policy.onlyProfiles,
     cloud_init: policy.takesCloudInit,
     needs_firewall: policy.needsFirewall,

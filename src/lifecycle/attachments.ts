@@ -6,9 +6,11 @@ import type { ResourceKind, ResourceRow, ResourceSpec } from "../machine/resourc
 import type { NewMachine } from "../store/machines.ts";
 import { specText } from "../store/resource-row.ts";
 import type { Context, RequestContext } from "./context.ts";
-import { done, refused, type Outcome, type Refusal } from "./refusal.ts";
+import { breaksRule, done, refused, type Outcome, type Refusal } from "./refusal.ts";
+import { checkExisting } from "./existing.ts";
 import { ensureResource, newResource } from "./create-resource.ts";
 import type { CreatedResource } from "./make-resource.ts";
+import { checkApart } from "./networks-apart.ts";
 import { claimLeftMs, type Claim } from "./trying.ts";
 
 export type AttachedIds = Pick<MachineSpec, "sshKeyIds" | "networkIds" | "firewallIds">;
@@ -34,10 +36,12 @@ export interface Standing {
  * where some of it is to be made with the machine.
  */
 export async function checkAttachments(
-  { store }: Pick<Context, "store">,
+  { store, capabilities }: Pick<Context, "store" | "capabilities">,
   owner: string,
   attachments: readonly Attachment[],
 ): Promise<Outcome<Standing | null>> {
+  const existing = await checkExisting({ store, capabilities }, attachments);
+  if (!existing.ok) return breaksRule(existing.problem);
   const named = attachments.filter(isNamed);
   const known = await store.resources.named(owner, namesOf(attachments));
   const rows: Attached[] = [];
@@ -47,12 +51,22 @@ export async function checkAttachments(
     if (row === undefined || providerId === null) return refused(notThere(one));
     rows.push({ ...row, providerId });
   }
-  return done(named.length < attachments.length ? null : standingOf(rows));
+  const apart = checkApart(attachments.flatMap((one) => joined(one, rows)));
+  if (!apart.ok) return breaksRule(apart.problem);
+  return done(attachments.some(({ by }) => by === "spec") ? null : standingOf(rows, attachments));
 }
 
-const standingOf = (rows: readonly Attached[]): Standing => ({
+/** A network that is named so, or is to be made; of one that is nobody's here the range is not known. */
+function joined(one: Attachment, rows: readonly Attached[]) {
+  const { field } = one;
+  const row = isNamed(one) ? rows.find((other) => isMeant(other, one)) : undefined;
+  const spec = one.by === "spec" ? one.spec : row?.spec;
+  return spec?.kind === "network" ? [{ field, uid: row?.uid ?? null, ipRange: spec.ipRange }] : [];
+}
+
+const standingOf = (rows: readonly Attached[], attachments: readonly Attachment[]): Standing => ({
   uids: [...new Set(rows.map(({ uid }) => uid))],
-  ids: idsOf(rows),
+  ids: idsOf(rows, attachments),
 });
 
 /** What comes of having noted so many of those; one that is being deleted by now could not be. */
@@ -74,6 +88,7 @@ export async function attach(
   const known = await resources.named(machine.owner, namesOf(attachments));
   const rows: Attached[] = [];
   for (const [index, one] of attachments.entries()) {
+    if (one.by === "id") continue;
     const found = one.by === "ref" ? foundIn(known, one) : await made(context, machine, { ...one, index }, claim);
     if (!found.ok) return found;
     // Another call is making it, and a machine without its firewall is none that anybody asked for.
@@ -81,7 +96,7 @@ export async function attach(
     if (providerId === null) return refused(underWay(claimLeftMs(found.value, context.now())));
     rows.push({ ...found.value, providerId });
   }
-  const standing = standingOf(rows);
+  const standing = standingOf(rows, attachments);
   return noted(standing, await resources.use(machine.uid, standing.uids));
 }
 
@@ -96,7 +111,7 @@ async function made(
   { spec, index }: { readonly spec: ResourceSpec; readonly index: number },
   { resumed, tokenId }: Claim,
 ): Promise<Outcome<ResourceRow>> {
-  const wanted = { owner, name: madeWithName(uid, index), spec, ttlMs: null, machineUid: uid, tokenId };
+  const wanted = { owner, name: madeWithName(uid, index), spec, labels: {}, ttlMs: null, machineUid: uid, tokenId };
   if (!resumed) return rowIn(await newResource(context, wanted));
   const again = await ensureResource(context, wanted);
   if (again.ok || again.refusal.code !== "spec_mismatch") return rowIn(again);
@@ -114,11 +129,13 @@ export const madeWithName = (machineUid: string, index: number): string => `${ma
 /** One that the provider has shown. */
 type Attached = ResourceRow & { readonly providerId: string };
 
-function idsOf(rows: readonly Attached[]): AttachedIds {
+function idsOf(rows: readonly Attached[], attachments: readonly Attachment[]): AttachedIds {
+  const named = (kind: ResourceKind) =>
+    rows.filter(({ spec }) => spec.kind === kind).map(({ providerId }) => providerId);
+  const existing = (kind: ResourceKind) =>
+    attachments.flatMap((one) => (one.by === "id" && one.kind === kind ? [one.id] : []));
   // Two names may stand for one key, and a provider takes each once.
-  const those = (kind: ResourceKind) => [
-    ...new Set(rows.filter(({ spec }) => spec.kind === kind).map(({ providerId }) => providerId)),
-  ];
+  const those = (kind: ResourceKind) => [...new Set([...named(kind), ...existing(kind)])];
   return { sshKeyIds: those("ssh_key"), networkIds: those("network"), firewallIds: those("firewall") };
 }
 

@@ -1,5 +1,7 @@
 import { tokenIdOf, type Principal } from "../auth/principal.ts";
+import { areSame, checkCallerLabels } from "../machine/labels.ts";
 import { checkLife } from "../machine/lease.ts";
+import type { Labels } from "../machine/machine.ts";
 import { checkName, providerName } from "../machine/name.ts";
 import { isLiveResource, type ResourceKind, type ResourceRow, type ResourceSpec } from "../machine/resource.ts";
 import { valid } from "../machine/validation.ts";
@@ -21,6 +23,8 @@ export interface ResourceOrder {
   readonly name: string;
   /** Checked by the rules of its kind. */
   readonly spec: ResourceSpec;
+  /** Its owner's own; left out, none. */
+  readonly labels?: Labels | undefined;
   /** Length of its lease, as `30m`; left out, the default. */
   readonly ttl?: string | undefined;
 }
@@ -33,12 +37,14 @@ export interface ResourceOrder {
 export async function createResource(
   context: RequestContext,
   principal: Principal,
-  { name, spec, ttl }: ResourceOrder,
+  { name, spec, labels = {}, ttl }: ResourceOrder,
 ): Promise<Outcome<CreatedResource>> {
   const { owner, policy } = principal;
   const { maxAgeMs, defaultTtlMs } = context.rules;
   const named = checkName(name);
   if (!named.ok) return breaksRule(named.problem);
+  const labelled = checkCallerLabels(labels);
+  if (!labelled.ok) return breaksRule(labelled.problem);
   const byDefault = Math.min(defaultTtlMs, longestOf(policy, context.rules));
   const life = ttl === undefined ? valid(byDefault) : checkLife("ttl", ttl, maxAgeMs);
   if (!life.ok) return breaksRule(life.problem);
@@ -52,6 +58,7 @@ export async function createResource(
     owner,
     name,
     spec,
+    labels,
     ttlMs: life.value,
     machineUid: null,
     tokenId: tokenIdOf(principal),
@@ -63,6 +70,7 @@ export interface WantedResource {
   readonly owner: string;
   readonly name: string;
   readonly spec: ResourceSpec;
+  readonly labels: Labels;
   /** Length of its own lease; null for one that is made with a machine and goes when that goes. */
   readonly ttlMs: number | null;
   readonly machineUid: string | null;
@@ -93,7 +101,7 @@ export async function ensureResource(
 /** The same of one whose name is known to be new. */
 export async function newResource(context: RequestContext, wanted: WantedResource): Promise<Outcome<CreatedResource>> {
   const { store, provider, now } = context;
-  const { owner, name, spec, ttlMs, machineUid, tokenId } = wanted;
+  const { owner, name, spec, labels, ttlMs, machineUid, tokenId } = wanted;
   const [installation] = context.rules.installations;
   if (resourcesOf(context.capabilities, spec.kind) === undefined) return refused(notOffered(spec.kind));
   const row: NewResource = {
@@ -104,6 +112,7 @@ export async function newResource(context: RequestContext, wanted: WantedResourc
     providerName: await providerName(installation, owner, name),
     installation,
     spec,
+    labels,
     requestedAt: now(),
     expiresAt: now() + (ttlMs ?? 0),
   };
@@ -124,8 +133,8 @@ async function repeat(
   const { store, rules } = context;
   const now = context.now();
   if (row.phase === "deleting" || row.deleteRequestedAt !== null) return refused(GOING);
-  if (specText(row.spec) !== specText(wanted.spec))
-    return refused(specMismatch(row.name, differingSpec(row.spec, wanted.spec)));
+  const other = otherThan(row, wanted);
+  if (other !== null) return refused(specMismatch(row.name, other));
   const isToMake = row.phase === "requested" && claimLeftMs(row, now) === 0;
   if (isToMake && !rules.creates) return refused(CREATES_OFF);
   // Before the lease, so that one that is refused has changed nothing.
@@ -142,6 +151,14 @@ async function repeat(
       ? makeResource(context, known, claim)
       : done({ row: known, isNew: false }),
   );
+}
+
+/** The fields in which what stands under a name is not what is asked for; null where it is. */
+function otherThan(row: ResourceRow, { spec, labels }: WantedResource): readonly string[] | null {
+  const isOther = specText(row.spec) !== specText(spec);
+  const isLabelled = areSame(row.labels, labels);
+  if (!isOther && isLabelled) return null;
+  return [...(isOther ? differingSpec(row.spec, spec) : []), ...(isLabelled ? [] : ["labels"])];
 }
 
 const notOffered = (kind: ResourceKind): Refusal => ({

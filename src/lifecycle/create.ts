@@ -197,8 +197,11 @@ async function repeat(context: RequestContext, row: MachineRow, plan: Asked): Pr
  * Why a row is not what is asked for; null where it is. A row that was lost and found again does not know what was asked for. A name is
  * the same machine whatever its `ttl`, for that may move; a repeat under a key says the very same.
  */
-async function otherBody(row: MachineRow, { isOnce, said, specSha256 }: Asked): Promise<Refusal | null> {
-  const isOther = row.specSha256 !== "" && row.specSha256 !== specSha256;
+async function otherBody(
+  row: MachineRow,
+  { isOnce, said, specSha256, formerSpecSha256 }: Asked,
+): Promise<Refusal | null> {
+  const isOther = !["", specSha256, formerSpecSha256].includes(row.specSha256);
   const fields = isOther || isOnce ? await differingFields(row, said, isOnce) : [];
   if (!isOther && fields.length === 0) return null;
   return isOnce ? otherThanBefore(fields) : specMismatch(row.name, fields);

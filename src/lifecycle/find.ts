@@ -72,6 +72,10 @@ export async function liveMachines(
     const row = await findMachine(context, { owner, seesAll: false }, checked.value);
     if (row === null || !isLive(row))
       return breaksRule({ field: where, rule: "must be the name or id of a live machine of the same owner" });
+    const before = rows.findIndex(({ uid }) => uid === row.uid);
+    // A provider refuses all of them then, in the words for what is so already.
+    if (before >= 0)
+      return breaksRule({ field: where, rule: `must be left out: it is the same machine as \`${field}.${before}\`` });
     rows.push(row);
   }
   return done(rows);

@@ -25,7 +25,7 @@ export function isDefinite(error: DriverError, resumed: boolean): boolean {
 
 /** The provider's own words about what is attached name no field of the caller's. */
 export const hinted = (refusal: Refusal): Refusal =>
-  refusal.code === "invalid_input" && refusal.problem?.field === "body"
+  refusal.code === "invalid_input" && ["body", "network"].includes(refusal.problem?.field ?? "")
     ? {
         ...refusal,
         next: "If it is about a key, a firewall or a network that is gone there: delete it, then create it anew.",

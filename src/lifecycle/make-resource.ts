@@ -76,7 +76,7 @@ async function makeAtProvider(context: Context, row: NewResource, resumed: boole
 
 async function ask({ capabilities, rules }: Context, row: NewResource, name: string): Promise<Resource> {
   const { spec } = row;
-  const labels = ourLabels({ ...row, maxUntil: row.requestedAt + rules.maxAgeMs });
+  const labels = { ...row.labels, ...ourLabels({ ...row, maxUntil: row.requestedAt + rules.maxAgeMs }) };
   switch (spec.kind) {
     case "ssh_key":
       if (capabilities.sshKeys) return (await capabilities.sshKeys.ensure(name, spec.publicKey, labels)).key;

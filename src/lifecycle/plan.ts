@@ -21,7 +21,7 @@ import { checkOrder, type CheckedOrder, type MachineOrder } from "./order.ts";
 import { priceOfCandidates } from "./price-of-candidates.ts";
 import { breaksRule, done, type Outcome } from "./refusal.ts";
 import { checkMade, checkSaid, longestOf, profilesOf } from "./rights.ts";
-import { specHash } from "./spec-hash.ts";
+import { formerSpecHash, specHash } from "./spec-hash.ts";
 
 /** What is known of a create before anything is read. */
 interface Told {
@@ -49,6 +49,8 @@ export interface Plan extends CheckedOrder, Pick<MachineRow, "name" | "credentia
   readonly principal: Principal;
   /** As it was said, without what its profile says. */
   readonly said: MachineOrder;
+  /** What an older version remembered of the same order; null where it is what this one does. */
+  readonly formerSpecSha256: string | null;
   /** Whether this database knows which installation it serves. */
   readonly isClaimed: boolean;
 }
@@ -79,7 +81,8 @@ export async function planOf(
   if (!installation.ok) return installation;
   const { isClaimed } = installation.value;
   const [credential, specSha256] = [await context.credential(), await specHash(said)];
-  return done({ ...allowed.value, principal, name, said, credential, specSha256, isClaimed });
+  const formerSpecSha256 = await formerSpecHash(said);
+  return done({ ...allowed.value, principal, name, said, credential, specSha256, formerSpecSha256, isClaimed });
 }
 
 /** Whether an order breaks no rule and no policy, as far as that can be told without asking anybody. */

@@ -1,6 +1,7 @@
 /** What a policy forbids, whichever way a call came. Each refusal names the policy, the field and the rule. */
 import { fitsOne } from "../auth/pattern.ts";
 import type { Makeable, Policy } from "../auth/policy.ts";
+import { existingText } from "../machine/attachment.ts";
 import { formatDuration } from "../machine/duration.ts";
 import type { ResourceKind, ResourceSpec } from "../machine/resource.ts";
 import type { MachineRequest } from "../machine/spec.ts";
@@ -29,6 +30,7 @@ export const checkSaid = (policy: Policy, said: MachineOrder): Outcome<void> =>
 export const checkMade = (policy: Policy, { order, request, ttlMs, keepOnFailureMs }: CheckedOrder): Outcome<void> =>
   checkImage(policy, request) ??
   checkPlaces(policy, order) ??
+  checkExisting(policy, order) ??
   checkFirewall(policy, order) ??
   checkLength(policy, "ttl", ttlMs) ??
   checkLength(policy, "keep_on_failure", keepOnFailureMs) ??
@@ -164,6 +166,17 @@ function checkPlaces(policy: Policy, { serverTypes = [], regions, attachments = 
     if (one.by !== "spec" || one.spec.kind !== "network") continue;
     const refusal = checkName(policy, "regions", policy.regions, one.spec.region, one.field);
     if (refusal !== null) return refusal;
+  }
+  return null;
+}
+
+/** What stands in the provider's project is somebody's, and the policy alone says whose may be used: a profile's word does not do. */
+function checkExisting(policy: Policy, { attachments = [] }: CompleteOrder): Refused | null {
+  for (const one of attachments) {
+    const usable = one.kind === "ssh_key" ? [] : policy.existing[one.kind];
+    if (one.by !== "id" || usable.includes(one.id)) continue;
+    const which = ["one of your own", ...usable.map(existingText)].join(", or ");
+    return forbidden(policy, one.field, `must be ${which} (${MAKES[one.kind]})`);
   }
   return null;
 }

@@ -86,7 +86,13 @@ function specFieldsOf(spec: ResourceSpec): Said {
       ["ip_range", spec.ipRange],
       ["region", spec.region],
     ];
-  const rules = spec.rules.map(({ direction, protocol, port, ranges }) => [direction, protocol, port, ranges]);
+  const rules = spec.rules.map(({ direction, protocol, port, ranges, description }) => [
+    direction,
+    protocol,
+    port,
+    ranges,
+    description,
+  ]);
   return [
     ["rules", rules],
     ["deny_all", spec.denyAll],

@@ -2,10 +2,12 @@ import type { Policy } from "../auth/policy.ts";
 import type { ProviderAction } from "../driver/capabilities.ts";
 import { getIfThere, isNotFound, type DriverError } from "../driver/driver.ts";
 import { isGuardedBy } from "../machine/attachment.ts";
+import { checkRoute } from "../machine/network.ts";
 import { isOurs, isSame } from "../machine/ownership.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
 import { isSameResource, type ResourceRow } from "../machine/resource.ts";
 import {
+  breaksRule,
   done,
   IDENTITY_MISMATCH,
   onDriverError,
@@ -146,17 +148,21 @@ const hasOther = ({ attached }: Machine, firewallId: string): boolean =>
   attached !== null && attached.firewallIds.some((id) => id !== firewallId && isGuardedBy(attached, id));
 
 /** Leads a network's traffic to a destination over a machine in it. The same again is success, another gateway is refused (S140). */
-export const addRoute = (
+export async function addRoute(
   context: RequestContext,
   row: ResourceRow,
   { destination, gateway }: { destination: string; gateway: string },
-): Promise<Outcome<Progress>> =>
-  acting(
+): Promise<Outcome<Progress>> {
+  // The provider's own range is judged when it is read again; what that of the row forbids it is not asked for.
+  const checked = row.spec.kind === "network" ? checkRoute(row.spec.ipRange, destination, gateway) : null;
+  if (checked?.ok === false) return breaksRule(checked.problem);
+  return acting(
     context,
     row,
     [],
     async ({ id }) => (await context.capabilities.networks?.addRoute(id, destination, gateway)) ?? [],
   );
+}
 
 async function acting(
   context: RequestContext,
@@ -215,7 +221,8 @@ const NOT_NOW: Refusal = {
   next: "Look at its status; repeat the call when it is active.",
   retryAfterSeconds: 5,
 };
-const NOT_YET: Refusal = {
+/** What is said of a machine whose id at the provider nobody knows yet. */
+export const NOT_YET: Refusal = {
   code: "provider_unavailable",
   message: "The provider has not shown that machine yet.",
   next: "Repeat the same call.",

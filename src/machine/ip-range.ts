@@ -1,3 +1,6 @@
+import { firstOf, formatIpv6, parseIpv6 } from "./ipv6.ts";
+import { invalid, valid, type Checked } from "./validation.ts";
+
 /** An IPv4 range as numbers: its first address and how many bits of it are fixed. */
 export interface Ipv4Range {
   readonly first: number;
@@ -20,18 +23,46 @@ export function parseIpv4Range(text: string): Ipv4Range | null {
   return first % 2 ** (32 - bits) === 0 ? { first, bits } : null;
 }
 
-/** Whether text is a CIDR, IPv4 or IPv6, whose address is the first of its range. */
-export function isRange(text: string): boolean {
-  if (parseIpv4Range(text) !== null) return true;
-  const match = /^([0-9a-fA-F:]{2,39})\/(\d{1,3})$/.exec(text);
-  if (match?.[1] === undefined || Number(match[2]) > 128) return false;
-  try {
-    // The URL parser knows every spelling of an IPv6 address.
-    return new URL(`http://[${match[1]}]/`).hostname !== "";
-  } catch {
-    return false;
-  }
+/** A CIDR as it was read, IPv4 or IPv6. */
+interface Range {
+  /** In the one spelling that all others stand for, from its first address on. */
+  readonly text: string;
+  /** Whether the address that was given is the first. */
+  readonly isFirst: boolean;
 }
+
+function readRange(text: string): Range | null {
+  const [, address, length] = /^([0-9a-f:.]{2,39})\/(0|[1-9]\d{0,2})$/i.exec(text) ?? [];
+  const bits = Number(length);
+  if (address === undefined || bits > 128) return null;
+  const ipv4 = parseIpv4(address);
+  if (ipv4 !== null && bits > 32) return null;
+  if (ipv4 !== null) {
+    const first = ipv4 - (ipv4 % 2 ** (32 - bits));
+    return { text: `${formatIpv4(first)}/${bits}`, isFirst: first === ipv4 };
+  }
+  const ipv6 = address.includes(".") ? null : parseIpv6(address);
+  if (ipv6 === null) return null;
+  const first = formatIpv6(firstOf(ipv6, bits));
+  return { text: `${first}/${bits}`, isFirst: first === formatIpv6(ipv6) };
+}
+
+/** Checks a CIDR, IPv4 or IPv6, and answers it in the spelling that all others stand for: what means the same is the same text. */
+export function checkRange(text: string, field: string): Checked<string> {
+  const range = readRange(text);
+  if (range === null) return invalid(field, "must be CIDRs like 203.0.113.0/24 or 2001:db8::/32");
+  if (range.isFirst) return valid(range.text);
+  return invalid(field, `must be CIDRs that begin with their first address: ${text} is in ${range.text}`);
+}
+
+/** The same of one that was checked by the rules of its day; what breaks those of today stays as it is. */
+export const canonicalRange = (text: string): string => {
+  const checked = checkRange(text, "");
+  return checked.ok ? checked.value : text;
+};
+
+const formatIpv4 = (address: number): string =>
+  [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join(".");
 
 const PRIVATE: readonly Ipv4Range[] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"].flatMap((text) => {
   const range = parseIpv4Range(text);
@@ -42,6 +73,9 @@ const PRIVATE: readonly Ipv4Range[] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0
 export const contains = (outer: Ipv4Range, inner: Ipv4Range): boolean =>
   inner.bits >= outer.bits && inner.first - (inner.first % 2 ** (32 - outer.bits)) === outer.first;
 
+/** Whether two ranges have an address in common: of two that do, one lies within the other. */
+export const overlap = (one: Ipv4Range, other: Ipv4Range): boolean => contains(one, other) || contains(other, one);
+
 /** Whether a range is private (RFC 1918). */
 export const isPrivate = (range: Ipv4Range): boolean => PRIVATE.some((one) => contains(one, range));
 
@@ -50,7 +84,7 @@ export const isPrivate = (range: Ipv4Range): boolean => PRIVATE.some((one) => co
  * any other IPv6 one by its /64, whose addresses are all one customer's. What is no address is counted by its text.
  */
 export function blockOf(address: string): string {
-  const groups = groupsOf(address);
+  const groups = parseIpv6(address);
   if (groups === null) return address;
   const [high = 0, low = 0] = groups.slice(6);
   const isIpv4 = groups.slice(0, 6).join(":") === "0:0:0:0:0:65535";
@@ -59,14 +93,4 @@ export function blockOf(address: string): string {
     .slice(0, 4)
     .map((group) => group.toString(16))
     .join(":")}::/64`;
-}
-
-/** The eight groups of an IPv6 address; null for anything else. */
-function groupsOf(address: string): readonly number[] | null {
-  // The URL parser knows every spelling of one, and writes none of its groups with dots.
-  if (!/^[0-9a-f:.]*:[0-9a-f:.]*$/i.test(address) || !URL.canParse(`http://[${address}]/`)) return null;
-  const [head = "", tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split("::");
-  const groupsIn = (text: string): number[] => (text === "" ? [] : text.split(":").map((group) => parseInt(group, 16)));
-  const [first, last] = [groupsIn(head), groupsIn(tail ?? "")];
-  return [...first, ...Array<number>(8 - first.length - last.length).fill(0), ...last];
 }

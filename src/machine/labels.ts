@@ -109,4 +109,10 @@ export function checkCallerLabels(labels: Labels): Checked<Labels> {
   return checkProviderLabels(labels);
 }
 
+/** Whether two maps have the same pairs, in whichever order they stand. */
+export function areSame(one: Labels, other: Labels): boolean {
+  const [pairs, others] = [Object.entries(one), new Map(Object.entries(other))];
+  return pairs.length === others.size && pairs.every(([key, value]) => others.get(key) === value);
+}
+
 const shown = (key: string): string => (key.length > 70 ? `${key.slice(0, 70)}…` : key);

@@ -53,6 +53,8 @@ export interface ResourceRow {
   /** Why it ended, or cannot end yet; null while nothing is wrong. */
   readonly reason: RowReason | null;
   readonly spec: ResourceSpec;
+  /** Its owner's own. */
+  readonly labels: Labels;
   readonly requestedAt: number;
   readonly createdAt: number | null;
   /** The end of its own lease. One that was made with a machine has none: it ends when no machine uses it. */

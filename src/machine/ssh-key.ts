@@ -9,16 +9,19 @@ export interface PublicKey {
 }
 
 const LINE =
-  /^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(?:256|384|521)|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\.com) ([A-Za-z0-9+/]+={0,2})(?: [^\r\n]*)?\s*$/;
+  /^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(?:256|384|521)|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\.com)[ \t]+([A-Za-z0-9+/]+={0,2})(?:[ \t][^\r\n]*)?$/;
 const RULE = "must be one public key as in authorized_keys: a type, base64, and maybe a comment";
 const MAX_LENGTH = 16_384;
 
-/** Reads one line of an authorized_keys file (RFC 4253, section 6.6): the type must be the one that the bytes tell. */
+/**
+ * Reads one line of an authorized_keys file, however much white space is in it and around it (RFC 4253, section 6.6): the type must be the
+ * one that the bytes tell.
+ */
 export function parsePublicKey(text: string, field = "public_key"): Checked<PublicKey> {
-  const match = text.length <= MAX_LENGTH ? LINE.exec(text) : null;
+  const match = text.length <= MAX_LENGTH ? LINE.exec(text.trim()) : null;
   if (match?.[1] === undefined || match[2] === undefined) return invalid(field, RULE);
   const blob = decode(match[2]);
-  if (blob === null || typeIn(blob) !== match[1]) return invalid(field, RULE);
+  if (blob === null || !isKeyOf(match[1], fieldsIn(blob))) return invalid(field, RULE);
   // Written anew, because base64 may be spelt with and without its end.
   return valid({ material: `${match[1]} ${blob.toBase64()}`, blob });
 }
@@ -37,16 +40,25 @@ function decode(base64: string): Uint8Array<ArrayBuffer> | null {
   }
 }
 
-/** The type that a key's bytes begin with; null where they are not whole fields, each behind its length in four bytes. */
-function typeIn(blob: Uint8Array<ArrayBuffer>): string | null {
+/** What a key's bytes consist of; nothing where they are not whole fields, each behind its length in four bytes. */
+function fieldsIn(blob: Uint8Array<ArrayBuffer>): readonly Uint8Array[] {
   const view = new DataView(blob.buffer);
   const fields: Uint8Array[] = [];
   for (let at = 0; at < blob.byteLength;) {
     const end = at + 4 <= blob.byteLength ? at + 4 + view.getUint32(at) : Infinity;
-    if (end > blob.byteLength) return null;
+    if (end > blob.byteLength) return [];
     fields.push(blob.subarray(at + 4, end));
     at = end;
   }
-  const [type] = fields;
-  return type === undefined || fields.length < 2 ? null : new TextDecoder().decode(type);
+  return fields;
+}
+
+const ED25519 = "ssh-ed25519";
+const ED25519_BYTES = 32;
+
+/** Whether fields are those of such a key: its type, and behind it one of fixed length, or two at least. */
+function isKeyOf(type: string, [first, ...others]: readonly Uint8Array[]): boolean {
+  if (first === undefined || new TextDecoder().decode(first) !== type) return false;
+  const [point] = others;
+  return type === ED25519 ? others.length === 1 && point?.byteLength === ED25519_BYTES : others.length > 1;
 }

@@ -3,6 +3,7 @@ import type { RowReason } from "../machine/reason.ts";
 import type { SelectorTerm } from "../machine/selector.ts";
 import { LIVE_MACHINE } from "./conditions.ts";
 import { sql, type Param, type Statement } from "./db.ts";
+import { haveLabels } from "./label-terms.ts";
 import type { Paging } from "./rows.ts";
 import { ownedBy, type Whose } from "./whose.ts";
 
@@ -69,27 +70,15 @@ function sideOf(filter: MachineFilter, side: string): Statement {
   return sql(`machines WHERE ${conditions.join(" AND ")}`, ...params);
 }
 
-/** The condition that is meant, and what it binds. Lists go as JSON: D1 binds a hundred parameters at most. */
+/** The condition that is meant, and what it binds. */
 export function whereOf({ owner, labels, createdBy }: MeantMachines): Statement {
-  const conditions: string[] = ["true"];
-  const params: Param[] = [];
-  if (owner !== null) {
-    const owned = ownedBy(owner);
-    conditions.push(owned.text);
-    params.push(...owned.params);
-  }
-  if (createdBy !== undefined) {
-    conditions.push("created_at <= ?");
-    params.push(createdBy);
-  }
-  for (const term of labels) {
-    const value = "(SELECT value FROM json_each(labels) WHERE key = ?)";
-    params.push(term.key);
-    if ("values" in term) {
-      const isIn = `coalesce(${value} IN (SELECT value FROM json_each(?)), 0)`;
-      conditions.push(term.test === "in" ? isIn : `NOT ${isIn}`);
-      params.push(JSON.stringify(term.values));
-    } else conditions.push(`${value} IS ${term.test === "exists" ? "NOT " : ""}NULL`);
-  }
-  return sql(conditions.join(" AND "), ...params);
+  const owned = owner === null ? sql("true") : ownedBy(owner);
+  const aged = createdBy === undefined ? sql("true") : sql("created_at <= ?", createdBy);
+  const labelled = haveLabels(labels);
+  return sql(
+    `${owned.text} AND ${aged.text} AND ${labelled.text}`,
+    ...owned.params,
+    ...aged.params,
+    ...labelled.params,
+  );
 }

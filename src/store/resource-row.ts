@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { PROTOCOLS } from "../machine/firewall.ts";
+import { canonicalRange } from "../machine/ip-range.ts";
 import {
   RESOURCE_KINDS,
   RESOURCE_PHASES,
@@ -6,13 +8,15 @@ import {
   type ResourceRow,
   type ResourceSpec,
 } from "../machine/resource.ts";
-import { intOf, intOrNull, jsonAs, oneOf, reasonOf, textOf, textOrNull, type Reader } from "./columns.ts";
+import { intOf, intOrNull, jsonAs, oneOf, reasonOf, textOf, textOrNull, textsOf, type Reader } from "./columns.ts";
 
 const rule = z.object({
   direction: z.enum(["in", "out"]),
-  protocol: z.enum(["tcp", "udp", "icmp"]),
+  protocol: z.enum(PROTOCOLS),
   port: z.string().nullable(),
-  ranges: z.array(z.string()),
+  // Rows from before there was one spelling have that of their callers.
+  ranges: z.array(z.string().transform(canonicalRange)),
+  description: z.string().optional(),
 });
 const specShape: z.ZodType<ResourceSpec> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("firewall"), rules: z.array(rule), denyAll: z.boolean() }),
@@ -33,6 +37,7 @@ export const resourceRow: Reader<ResourceRow> = (row) => ({
   phase: oneOf(row, "phase", RESOURCE_PHASES),
   reason: reasonOf(row),
   spec: jsonAs(row, "spec", specShape),
+  labels: textsOf(row, "labels") ?? {},
   requestedAt: intOf(row, "requested_at"),
   createdAt: intOrNull(row, "created_at"),
   expiresAt: intOf(row, "expires_at"),

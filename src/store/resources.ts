@@ -1,11 +1,13 @@
 import type { Resource, ResourceKind, ResourceRow } from "../machine/resource.ts";
+import type { SelectorTerm } from "../machine/selector.ts";
 import { ENDED_RESOURCE, LIVE_RESOURCE, OF_ANY_KIND, revoked } from "./conditions.ts";
 import { sql } from "./db.ts";
+import { haveLabels } from "./label-terms.ts";
 import { createResourceEndings } from "./resource-endings.ts";
 import { createResourceOrphans } from "./resource-orphans.ts";
 import { createResourceUses, USABLE, useOf } from "./resource-uses.ts";
 import { resourceRow, specText } from "./resource-row.ts";
-import { lastOf, parseFirst, parseRows, selectCounted } from "./rows.ts";
+import { lastOf, parseFirst, parseRows, selectCounted, type Paging } from "./rows.ts";
 import { change, insertInto, query } from "./statements.ts";
 import { ownedBy, type Whose } from "./whose.ts";
 import type { Db } from "./writer.ts";
@@ -13,8 +15,25 @@ import type { Db } from "./writer.ts";
 /** A row before the provider knows of it. */
 export type NewResource = Pick<
   ResourceRow,
-  "uid" | "owner" | "name" | "provider" | "providerName" | "installation" | "spec" | "requestedAt" | "expiresAt"
+  | "uid"
+  | "owner"
+  | "name"
+  | "provider"
+  | "providerName"
+  | "installation"
+  | "spec"
+  | "labels"
+  | "requestedAt"
+  | "expiresAt"
 >;
+
+/** A page of those that are meant. */
+export interface ResourceFilter extends Paging {
+  /** Null = everybody's. */
+  readonly owner: string | null;
+  /** All of which they have. */
+  readonly labels: readonly SelectorTerm[];
+}
 
 /** A key whose bytes are just being deleted cannot be made anew: the answer would be the one that is about to go. */
 const KEY_IS_GOING = `SELECT 1 FROM resources WHERE resources.spec = new.spec AND new.kind = 'ssh_key'
@@ -56,6 +75,7 @@ export function createResourceStore(db: Db) {
           installation: row.installation,
           phase: "requested",
           spec: specText(row.spec),
+          labels: JSON.stringify(row.labels),
           requested_at: row.requestedAt,
           expires_at: row.expiresAt,
           next_try_at: tryingUntil,
@@ -116,10 +136,16 @@ export function createResourceStore(db: Db) {
       return parseRows(resourceRow, await db.read(statement));
     },
 
-    /** One page of the live ones of a kind, oldest first, and how many there are. `owner` null = everybody's. */
-    list(kind: ResourceKind, owner: string | null, page: number, perPage: number) {
-      const live = `resources WHERE kind = ? AND ${LIVE_RESOURCE}`;
-      const from = owner === null ? sql(live, kind) : sql(`${live} AND owner = ?`, kind, owner);
+    /** One page of the live ones of a kind that a filter means, oldest first, and how many there are. */
+    list(kind: ResourceKind, { owner, labels, page, perPage }: ResourceFilter) {
+      const owned = owner === null ? sql("true") : ownedBy(owner);
+      const labelled = haveLabels(labels);
+      const from = sql(
+        `resources WHERE kind = ? AND ${LIVE_RESOURCE} AND ${owned.text} AND ${labelled.text}`,
+        kind,
+        ...owned.params,
+        ...labelled.params,
+      );
       return selectCounted(db, resourceRow, { from, order: "requested_at, uid", page, perPage });
     },
 

@@ -133,13 +133,33 @@ describe("a body that cannot be used", () => {
     ["a firewall of another's id", { ...BODY, firewalls: ["key_1"] }, "firewalls.0"],
     [
       "a rule with the addresses of the other side",
-      { ...BODY, firewalls: [{ rules: [{ direction: "in", protocol: "icmp", destination_ips: [] }] }] },
+      { ...BODY, firewalls: [{ rules: [{ direction: "in", protocol: "icmp", destination_ips: ["::/0"] }] }] },
       "firewalls.0.rules.0.destination_ips",
     ],
     [
       "a rule with an address that is none",
       { ...BODY, firewalls: [{ rules: [{ direction: "out", protocol: "icmp", destination_ips: ["x"] }] }] },
       "firewalls.0.rules.0.destination_ips",
+    ],
+    [
+      "an IPv6 range with host bits",
+      { ...BODY, firewalls: [{ rules: [{ ...ICMP, source_ips: ["2001:db8::1/64"] }] }] },
+      "firewalls.0.rules.0.source_ips",
+    ],
+    [
+      "a port with a leading zero",
+      { ...BODY, firewalls: [{ rules: [{ direction: "in", protocol: "tcp", port: "022" }] }] },
+      "firewalls.0.rules.0.port",
+    ],
+    [
+      "a port for gre",
+      { ...BODY, firewalls: [{ rules: [{ ...ICMP, protocol: "gre", port: "1" }] }] },
+      "firewalls.0.rules.0.port",
+    ],
+    [
+      "a description too long",
+      { ...BODY, firewalls: [{ rules: [{ ...ICMP, description: long(256) }] }] },
+      "firewalls.0.rules.0.description",
     ],
     ["a network that is public", { ...BODY, networks: [{ ip_range: "8.8.8.0/24" }] }, "networks.0.ip_range"],
     ["four networks", { ...BODY, networks: ["a", "b", "c", "d"] }, "networks"],

@@ -57,7 +57,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   "get /v1/ssh_keys": {},
   "get /v1/ssh_keys/{ref}": { path: "/v1/ssh_keys/idle" },
   "delete /v1/ssh_keys/{ref}": { path: "/v1/ssh_keys/idle" },
-  "post /v1/firewalls": { body: { name: "new", deny_all: true } },
+  "post /v1/firewalls": { body: { name: "new", deny_all: true, machines: ["bare"] } },
   "get /v1/firewalls": {},
   "get /v1/firewalls/{ref}": { path: "/v1/firewalls/web" },
   "delete /v1/firewalls/{ref}": { path: "/v1/firewalls/idle" },

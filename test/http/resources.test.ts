@@ -298,7 +298,10 @@ describe("what a machine uses", () => {
     mayfly.advance(MINUTE);
     const refusal = { status: 422, code: "networks_overlap", message: "networks overlap" };
     mayfly.simulator.fault({ method: "POST", path: "attach_to_network$", ...refusal });
-    expect((await mayfly.send("POST", "/v1/machines/box/attach_to_network", { network: "lab" })).status).toBe(422);
+    expect(await mayfly.send("POST", "/v1/machines/box/attach_to_network", { network: "lab" })).toMatchObject({
+      status: 422,
+      body: { code: "invalid_input", field: "network" },
+    });
     expect((await mayfly.send("DELETE", "/v1/networks/lab")).status).toBe(200);
     expect(state(mayfly).networks).toEqual([]);
   });

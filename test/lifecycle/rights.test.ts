@@ -631,6 +631,12 @@ describe("without HTTP", () => {
     ["profiles", { profiles: ["large"] }, { profile: "small" }, "profile"],
     ["only_profiles", { onlyProfiles: true }, { profile: "small", without: ["firewall"] }, "firewalls"],
     ["cloud_init", { takesCloudInit: false }, { ...ORDER, cloudInit: "" }, "cloud_init"],
+    [
+      "firewalls",
+      { existing: { firewall: ["4712"], network: ["4711"] } },
+      { ...ORDER, attachments: [{ field: "firewalls.0", kind: "firewall", by: "id", id: "4711" }] },
+      "firewalls.0",
+    ],
     ["needs_firewall", { needsFirewall: true }, ORDER, "firewalls"],
     ["longest", { longestMs: HOUR }, { ...ORDER, ttl: "2h" }, "ttl"],
   ];

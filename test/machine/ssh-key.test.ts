@@ -14,11 +14,26 @@ const KEYS: [string, string][] = [
 ];
 const [[ED25519] = [""]] = KEYS;
 
+/** The base64 of a key whose last field has lost a byte. */
+function shortened(key: string): string {
+  const bytes = Uint8Array.from(atob(key.split(" ")[1] ?? ""), (character) => character.charCodeAt(0));
+  bytes[18] = 31;
+  return bytes.slice(0, -1).toBase64();
+}
+
 describe("a public key", () => {
   it.each(KEYS)(
     "S101: %s is the same with any comment or none, and has the fingerprint that ssh-keygen shows",
     async (key, print) => {
-      for (const text of [key, `${key} me@here`, `${key} two words\n`]) {
+      const [type = "", base64 = ""] = key.split(" ");
+      for (const text of [
+        key,
+        `${key} me@here`,
+        `${key} two words\n`,
+        `${type}\t${base64}`,
+        `${type}   ${base64}\tme@here`,
+        ` \t${type} \t ${base64}  me@here \r\n`,
+      ]) {
         const parsed = parsePublicKey(text);
         expect(parsed.ok && parsed.value.material).toBe(key);
         expect(parsed.ok && (await fingerprintOf(parsed.value))).toBe(print);
@@ -35,6 +50,9 @@ describe("a public key", () => {
     ["a private key", "-----BEGIN OPENSSH PRIVATE KEY-----"],
     ["options before it", `no-pty ${ED25519}`],
     ["two of them", `${ED25519}\n${ED25519}`],
+    ["a line end after its type", ED25519.replace(" ", "\n")],
+    ["one of 31 bytes", `ssh-ed25519 ${shortened(ED25519)}`],
+    ["one of a field too few", "ssh-rsa AAAAB3NzaC1yc2EAAAADAQAB"],
     ["dsa", "ssh-dss AAAAB3NzaC1kc3MAAACBAA=="],
     ["far too much", `${ED25519} ${"x".repeat(20_000)}`],
   ])("S102: %s is refused, naming the field", (_what, text) => {

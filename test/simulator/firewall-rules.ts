@@ -1,5 +1,5 @@
 import type { Fields } from "./fields.ts";
-import { parseRange } from "./ip-ranges.ts";
+import { formatRange, parseRange } from "./ip-ranges.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import type { FirewallRule } from "./resources.ts";
 
@@ -25,8 +25,8 @@ function ruleOf(rule: JsonObject): FirewallRule {
   return {
     description: textOrNull(rule["description"]),
     direction: String(rule["direction"]),
-    source_ips: textsOf(rule["source_ips"]),
-    destination_ips: textsOf(rule["destination_ips"]),
+    source_ips: rangesOf(rule["source_ips"]),
+    destination_ips: rangesOf(rule["destination_ips"]),
     protocol: String(rule["protocol"]),
     port: textOrNull(rule["port"]),
   };
@@ -60,6 +60,12 @@ const isShortText = (value: unknown): boolean =>
 const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
 const textsOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+
+const rangesOf = (value: unknown): string[] =>
+  textsOf(value).map((text) => {
+    const range = parseRange(text);
+    return range === null ? text : formatRange(range);
+  });
 
 function isPort(value: unknown): boolean {
   const [, low = "", high = low] = /^([1-9]\d{0,4})(?:-([1-9]\d{0,4}))?$/.exec(String(value)) ?? [];

@@ -41,6 +41,14 @@ describe("POST /firewalls", () => {
     });
   });
 
+  it("answers IPv6 ranges in their canonical form", async () => {
+    const { make } = startWithFirewall();
+    const given = ["AAAA::/16", "2001:0db8:9a3b:ee58:5ca:990c:8bc9:c03b/128", "2001:DB8:0:0:1:0:0:0/80", "0:0::/0"];
+    const source_ips = ["aaaa::/16", "2001:db8:9a3b:ee58:5ca:990c:8bc9:c03b/128", "2001:db8:0:0:1::/80", "::/0"];
+    const { body } = await make("web", { rules: [{ ...SSH, source_ips: given }] });
+    expect(body).toMatchObject({ firewall: { rules: [{ source_ips }] } });
+  });
+
   it("makes one without rules too", async () => {
     const { make } = startWithFirewall();
     expect(await make("web")).toMatchObject({ status: 201, body: { firewall: { rules: [] }, actions: [] } });

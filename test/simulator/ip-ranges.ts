@@ -46,6 +46,22 @@ export function formatIpv4Range({ first, prefix }: Range): string {
   return `${formatIpv4(first)}/${prefix}`;
 }
 
+/** A range as the provider answers it: an IPv6 one in its canonical form. Source: Hetzner API, Firewalls; RFC 5952, section 4. */
+export function formatRange(range: Range): string {
+  return range.family === 4 ? formatIpv4Range(range) : `${formatIpv6(range.first)}/${range.prefix}`;
+}
+
+function formatIpv6(address: bigint): string {
+  const groups = Array.from({ length: 8 }, (_, index) =>
+    ((address >> BigInt(16 * (7 - index))) & 65_535n).toString(16),
+  ).join(":");
+  const gaps = [...groups.matchAll(/(?<![^:])0(?::0)+(?![^:])/g)].map(([gap]) => gap);
+  const longest = gaps.reduce((best, gap) => (gap.length > best.length ? gap : best), "");
+  if (longest === "") return groups;
+  const at = groups.search(new RegExp(`(?<![^:])${longest}(?![^:])`));
+  return `${groups.slice(0, at).replace(/:$/, "")}::${groups.slice(at + longest.length).replace(/^:/, "")}`;
+}
+
 function parseIpv6(text: string): bigint | null {
   const [head = "", tail, ...more] = text.split("::");
   const left = groupsOf(head);

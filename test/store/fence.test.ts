@@ -290,7 +290,7 @@ const CALLS: Calls = {
     byName: reads(({ resources }) => resources.byName("firewall", "tok.ci", "firewall")),
     liveAt: reads(({ resources }) => resources.liveAt("firewall", "tok.ci", "42")),
     named: reads(({ resources }) => resources.named("tok.ci", ["firewall"])),
-    list: reads(({ resources }) => resources.list("firewall", null, 1, 9)),
+    list: reads(({ resources }) => resources.list("firewall", { owner: null, labels: [], page: 1, perPage: 9 })),
     claimTry: writes(({ resources }) => resources.claimTry("wanted", NOW, END, null)),
     made: writes(({ resources }) => resources.made("wanted", RESOURCE)),
     giveBackTry: writes(

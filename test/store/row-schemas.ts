@@ -2,6 +2,8 @@
 import fc from "fast-check";
 import * as z from "zod";
 import { DELIVERY_ACTS, DELIVERY_STATES } from "../../src/machine/delivery.ts";
+import { PROTOCOLS } from "../../src/machine/firewall.ts";
+import { canonicalRange } from "../../src/machine/ip-range.ts";
 import { PHASES, STATUSES } from "../../src/machine/machine.ts";
 import { ROW_REASONS } from "../../src/machine/reason.ts";
 import { RESOURCE_KINDS, RESOURCE_PHASES } from "../../src/machine/resource.ts";
@@ -55,9 +57,10 @@ const labels = jsonText(z.record(z.string(), z.string()));
 const attachments = z.object({ firewallIds: z.array(z.string()), networkIds: z.array(z.string()) });
 const rule = z.object({
   direction: z.enum(["in", "out"]),
-  protocol: z.enum(["tcp", "udp", "icmp"]),
+  protocol: z.enum(PROTOCOLS),
   port: z.string().nullable(),
-  ranges: z.array(z.string()),
+  ranges: z.array(z.string().transform(canonicalRange)),
+  description: z.string().optional(),
 });
 const spec = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("firewall"), rules: z.array(rule), denyAll: z.boolean() }),
@@ -133,6 +136,7 @@ export const RESOURCE: Columns = {
     schema: jsonText(spec),
     fitting: written(fc.record({ kind: fc.constant("network"), ipRange: fc.string(), region: fc.string() })),
   },
+  labels: { schema: labels.catch({}), fitting: map },
   requested_at: int,
   created_at: intOrNull,
   expires_at: int,

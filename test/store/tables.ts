@@ -60,6 +60,7 @@ export const resourceRowOf = (change: Partial<ResourceRow> = {}): ResourceRow =>
   phase: "active",
   reason: null,
   spec: { kind: "firewall", rules: [], denyAll: true },
+  labels: {},
   requestedAt: NOW,
   createdAt: NOW,
   expiresAt: NOW,

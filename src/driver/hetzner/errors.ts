@@ -135,6 +135,11 @@ function fieldIn(message: string): string {
   );
 }
 
+/** The field that a code is about by itself: it comes without one. */
+const FIELD_OF: Readonly<Record<string, string>> = { networks_overlap: "network" };
+const fieldOf = (code: string, message: string): string =>
+  (Object.hasOwn(FIELD_OF, code) && FIELD_OF[code]) || fieldIn(message);
+
 /** Hetzner's fields, as our callers spell them. */
 const OUR_NAMES: Readonly<Record<string, string>> = { location: "region", user_data: "cloud_init" };
 const ourName = (field: string): string => (Object.hasOwn(OUR_NAMES, field) && OUR_NAMES[field]) || field;
@@ -165,7 +170,7 @@ export function errorFrom({ status, headers }: Response, body: string, asked: As
     message,
     limits.map((name) => asWord(safe(name))),
   );
-  const [field = { name: fieldIn(message), messages: [message] }] = fields;
+  const [field = { name: fieldOf(code, message), messages: [message] }] = fields;
   const rule = asked.isSecret ? "" : safe(field.messages.join("; "));
   const wait =
     sentence?.retryAfter ??

@@ -18,7 +18,7 @@ const FIREWALL: Kind<z.infer<typeof firewall>> = {
 
 /** Firewalls of a Hetzner Cloud project (S108-S131). */
 export function createFirewalls(call: Client): Firewalls {
-  /** One order over some targets; what is so already is success, all else surfaces (S123, S126). */
+  /** One order over some targets; every refusal surfaces, that it is so already among them (S126). */
   async function act(
     id: string,
     action: "apply_to_resources" | "remove_from_resources",
@@ -28,13 +28,18 @@ export function createFirewalls(call: Client): Firewalls {
     const path = `/firewalls/${checkId(id, "id")}/actions/${action}`;
     if (targets.length === 0) return [];
     const order = { method: "POST", path, body: { [key]: targets }, answer: actionsAnswer } as const;
+    // Only of what is taken off may it be said that the machine is gone.
+    const { actions } = await call(key === "remove_from" ? { ...order, absence: "not_found" } : order);
+    return actions.map((one) => toAction(call, one));
+  }
+
+  async function apply(id: string, machineIds: readonly string[]): Promise<readonly ProviderAction[]> {
     try {
-      // Only of what is taken off may it be said that the machine is gone.
-      const { actions } = await call(key === "remove_from" ? { ...order, absence: "not_found" } : order);
-      return actions.map((one) => toAction(call, one));
+      return await act(id, "apply_to_resources", "apply_to", machineIds.map(toTarget));
     } catch (error) {
       if (!(error instanceof DriverError) || error.code !== "already_done") throw error;
-      return [];
+      // What is so already is success (S123); and of several nothing was done to the others.
+      return machineIds.length === 1 ? [] : each(machineIds, (machineId) => apply(id, [machineId]));
     }
   }
 
@@ -48,10 +53,7 @@ export function createFirewalls(call: Client): Firewalls {
     } catch (error) {
       if (!isNotFound(error)) throw error;
       // It is not on a machine that is gone; and of several nothing was done to the others.
-      if (machineIds.length === 1) return [];
-      const each = [];
-      for (const machineId of machineIds) each.push(...(await remove(id, [machineId])));
-      return each;
+      return machineIds.length === 1 ? [] : each(machineIds, (machineId) => remove(id, [machineId]));
     }
   }
 
@@ -64,29 +66,40 @@ export function createFirewalls(call: Client): Firewalls {
       const body = {
         name,
         labels,
-        rules: rules.map(toRule),
+        rules: checked.value.map(toRule),
         ...(machineIds.length === 0 ? {} : { apply_to: machineIds.map(toTarget) }),
       };
       return make(call, FIREWALL, body);
     },
 
-    apply: (id, machineIds) => act(id, "apply_to_resources", "apply_to", machineIds.map(toTarget)),
+    apply,
     remove,
     removeSelectors: (id, selectors) => removeFrom(id, selectors.map(toSelector)),
   };
+}
+
+/** What comes of doing it to one after the other. */
+async function each(
+  machineIds: readonly string[],
+  act: (machineId: string) => Promise<readonly ProviderAction[]>,
+): Promise<readonly ProviderAction[]> {
+  const begun: ProviderAction[] = [];
+  for (const machineId of machineIds) begun.push(...(await act(machineId)));
+  return begun;
 }
 
 const toTarget = (machineId: string) => ({ type: "server", server: { id: Number(checkId(machineId)) } });
 
 const toSelector = (selector: string) => ({ type: "label_selector", label_selector: { selector } });
 
-/** A rule as the API wants it: the addresses of its own side alone, anywhere by default, no port for icmp (S109-S113). */
-function toRule({ direction, protocol, port, ranges }: FirewallRule) {
+/** A rule as the API wants it: the addresses of its own side alone, anywhere by default, no port where there is none (S109-S113). */
+function toRule({ direction, protocol, port, ranges, description }: FirewallRule) {
   const addresses = ranges.length === 0 ? ANYWHERE : ranges;
   return {
     direction,
     protocol,
     ...(port === null ? {} : { port }),
     ...(direction === "in" ? { source_ips: addresses } : { destination_ips: addresses }),
+    ...(description === undefined ? {} : { description }),
   };
 }

@@ -1,4 +1,5 @@
 import { parseTimestamp } from "../../machine/age.ts";
+import { baseOf } from "../../machine/ipv6.ts";
 import type { Attached, LiveStatus, Machine } from "../../machine/machine.ts";
 import { toMicroEur, UNKNOWN_PRICES, type Prices } from "../../machine/money.ts";
 import type { HetznerOptions } from "./account.ts";
@@ -48,7 +49,7 @@ export function toMachine(server: Server, now: number, payer: Payer): Machine {
     serverType: server.serverType,
     region: server.location,
     publicIpv4: server.ipv4,
-    publicIpv6: server.ipv6.replace(/\/\d+$/, ""),
+    publicIpv6: baseOf(server.ipv6),
     privateIpv4: server.privateNet?.find((entry) => entry !== null)?.ip ?? "",
     createdAt,
     ...pricesAt(server.prices, server.location, payer),

@@ -25,6 +25,7 @@ export const labelSelector = checked((text) => parseLabelSelector(text)).meta({
   type: "string",
   example: "run=1,!kept",
 });
+export const labels = z.record(z.string(), z.string("must be text"), "must be an object of texts");
 export const providerWord = z.string().refine(isProviderWord, TOKEN_RULE);
 const owner = checked((text) => parseOwner(text)).meta({ type: "string", example: "tok.alice" });
 export const account = z

@@ -3,7 +3,7 @@ import type { MachineOrder } from "../../lifecycle/order.ts";
 import { configName } from "../../auth/issuers.ts";
 import { RESOURCE_KINDS } from "../../machine/resource.ts";
 import { DEFAULT_IMAGE, TOKEN_RULE } from "../../machine/spec.ts";
-import { duration, providerWord } from "../edge/schemas.ts";
+import { duration, labels, providerWord } from "../edge/schemas.ts";
 import { attachmentFields, parseAttachments } from "./attachments.ts";
 
 const MOST_CHOICES = 6;
@@ -28,7 +28,7 @@ export const profileBody = z.strictObject({
     .optional()
     .meta({ example: DEFAULT_IMAGE }),
   ttl: duration.optional().meta({ example: "30m" }),
-  labels: z.record(z.string(), z.string("must be text"), "must be an object of texts").optional(),
+  labels: labels.optional(),
   cloud_init: z.string().optional(),
   enable_ipv4: z.boolean().optional(),
   enable_ipv6: z.boolean().optional(),

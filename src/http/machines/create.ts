@@ -6,6 +6,7 @@ import { mayCreate } from "../../lifecycle/plan.ts";
 import { lookAgain } from "../../lifecycle/look-again.ts";
 import { waitWhileCreating } from "../../lifecycle/refresh.ts";
 import { done } from "../../lifecycle/refusal.ts";
+import { IGNORED, isIgnored } from "../../machine/cloud-init.ts";
 import { checkName, idOf } from "../../machine/name.ts";
 import { silenceOf } from "../../reaper/health.ts";
 import { inBackground } from "../edge/background.ts";
@@ -26,7 +27,12 @@ const createdJson = z.object({
   machine: machineJson
     .extend({ candidates: z.array(candidate).meta({ description: "empty for a repeat" }) })
     .meta({ id: "CreatedMachine" }),
+  // Whoever is roused by `warning` is so by silent sweeps, and by nothing else: a list beside it has all there is to say.
   warning: z.string().optional().meta({ description: "the sweeps are silent; health tells more" }),
+  warnings: z
+    .array(z.string())
+    .optional()
+    .meta({ description: "all that may not be as it was meant, that included; left out where there is nothing" }),
 });
 
 const put = createRoute({
@@ -93,7 +99,7 @@ async function create(c: Context<AppEnv>, { name, isOnce = false, asked, sent }:
   c.set("making", name);
   const order = orderOf(sent);
   // Nobody pays with a sweep for what is refused at sight.
-  unwrap(mayCreate(scope, principal.policy, order));
+  const { request } = unwrap(mayCreate(scope, principal.policy, order));
   const begin = () => createMachine(scope, principal, name, order, { isOnce });
   const work = begin();
   const warning = await sweepIfSilent(c, scope, work);
@@ -110,7 +116,13 @@ async function create(c: Context<AppEnv>, { name, isOnce = false, asked, sent }:
   c.set("outcome", isNew ? "created" : "repeated");
   c.header("Location", `/v1/machines/${idOf(row.uid)}`);
   const machine = { ...toJson(row, scope.now(), observed), candidates: candidates.map(candidateJson) };
-  return { answer: warning === null ? { machine } : { machine, warning }, isNew };
+  const warnings = [...(warning === null ? [] : [warning]), ...(isIgnored(request.cloudInit) ? [IGNORED] : [])];
+  const answer = {
+    machine,
+    ...(warning === null ? {} : { warning }),
+    ...(warnings.length === 0 ? {} : { warnings }),
+  };
+  return { answer, isNew };
 }
 
 /**

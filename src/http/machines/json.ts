@@ -2,6 +2,7 @@ import * as z from "zod";
 import { isUnsent } from "../../lifecycle/refresh.ts";
 import type { Observed } from "../../lifecycle/looks.ts";
 import { STATUSES, type ShownMachine } from "../../machine/machine.ts";
+import { baseOf } from "../../machine/ipv6.ts";
 import { costMicroEur, hourMicroEur, toEur } from "../../machine/money.ts";
 import { idOf } from "../../machine/name.ts";
 import { pagination } from "../edge/schemas.ts";
@@ -76,8 +77,8 @@ export function toJson(row: ShownMachine, now: number, observed: Observed | null
     arch: row.arch,
     image: row.image,
     public_ipv4: row.publicIpv4,
-    public_ipv6: row.publicIpv6,
-    ipv6: hostAddress(row.publicIpv6),
+    public_ipv6: baseOf(row.publicIpv6),
+    ipv6: hostAddress(baseOf(row.publicIpv6)),
     private_ipv4: row.privateIpv4,
     labels: row.labels,
     created_at: timeOrNull(row.createdAt),

@@ -18,7 +18,7 @@ import { ownerQuery } from "../edge/schemas.ts";
 
 /** Each is two calls of its own to the provider. */
 const MOST_MACHINES = 10;
-const machines = z.array(z.string()).min(1, "must name at least one machine").max(MOST_MACHINES);
+export const machines = z.array(z.string()).min(1, "must name at least one machine").max(MOST_MACHINES);
 
 const actionRoute = <Body extends z.ZodType>(kind: ResourceKind, action: string, summary: string, schema: Body) =>
   createRoute({

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { FirewallRule } from "../../machine/firewall.ts";
+import { PROTOCOLS, type FirewallRule } from "../../machine/firewall.ts";
 import { isUnsentResource } from "../../lifecycle/resources.ts";
 import { idOf } from "../../machine/name.ts";
 import { resourceId, resourceStatus, type ResourceKind, type ResourceRow } from "../../machine/resource.ts";
@@ -20,6 +20,7 @@ const common = {
   machines: z
     .array(z.string())
     .meta({ description: "ids of the live machines that use it; while there are any it stays" }),
+  labels: z.record(z.string(), z.string()),
   created_at: time.nullable(),
   expires_at: time.nullable().meta({ description: "the end of its own lease; null where it ends with its machine" }),
   deleted_at: time.nullable(),
@@ -28,10 +29,11 @@ const common = {
 };
 const rule = z.object({
   direction: z.enum(["in", "out"]),
-  protocol: z.enum(["tcp", "udp", "icmp"]),
+  protocol: z.enum(PROTOCOLS),
   port: z.string().optional(),
   source_ips: z.array(z.string()).readonly().optional(),
   destination_ips: z.array(z.string()).readonly().optional(),
+  description: z.string().optional(),
 });
 /** And with the fields of each kind. */
 const BY_KIND = {
@@ -63,6 +65,7 @@ export function toJson(row: ResourceRow, machineUids: readonly string[], now: nu
     provider: row.provider,
     provider_id: row.providerId,
     machines: machineUids.map(idOf),
+    labels: row.labels,
     created_at: timeOrNull(row.createdAt),
     expires_at: row.expiresAt > row.requestedAt || row.deleteRequestedAt !== null ? timeOf(row.expiresAt) : null,
     deleted_at: timeOrNull(row.deletedAt),
@@ -79,9 +82,10 @@ function fieldsOf({ spec }: ResourceRow) {
   return { ip_range: spec.ipRange, region: spec.region };
 }
 
-const ruleJson = ({ direction, protocol, port, ranges }: FirewallRule) => ({
+const ruleJson = ({ direction, protocol, port, ranges, description }: FirewallRule) => ({
   direction,
   protocol,
   ...(port === null ? {} : { port }),
   ...(ranges.length === 0 ? {} : { [direction === "in" ? "source_ips" : "destination_ips"]: ranges }),
+  ...(description === undefined ? {} : { description }),
 });

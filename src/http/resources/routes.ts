@@ -9,7 +9,7 @@ import { isLiveResource, RESOURCE_KINDS, resourceStatus, type ResourceKind } fro
 import { actor, listedOwner } from "../edge/owner.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { type Api, createRoute } from "../edge/route.ts";
-import { metaOf, ownerQuery, paging } from "../edge/schemas.ts";
+import { labelSelector, metaOf, ownerQuery, paging } from "../edge/schemas.ts";
 import { actionRoutes } from "./actions.ts";
 import { shown, wrapped } from "./answers.ts";
 import { createResourceRoutes } from "./create.ts";
@@ -33,7 +33,7 @@ function routesOf(app: Api, kind: ResourceKind): void {
     method: "get",
     path,
     summary: `List your live ${WORDS[kind]}s`,
-    request: { query: ownerQuery.extend(paging) },
+    request: { query: ownerQuery.extend({ ...paging, label_selector: labelSelector.optional() }) },
     responses: { 200: json(manyOf(kind), "One page"), ...problems },
   });
   const get = createRoute({
@@ -58,9 +58,9 @@ function routesOf(app: Api, kind: ResourceKind): void {
 
   app.openapi(list, async (c) => {
     const scope = c.get("scope");
-    const { page, per_page: perPage, owner: asked } = c.req.valid("query");
+    const { page, per_page: perPage, owner: asked, label_selector: labels = [] } = c.req.valid("query");
     const owner = listedOwner(c, asked);
-    const listed = await scope.reads.resources.list(kind, owner, page, perPage);
+    const listed = await scope.reads.resources.list(kind, { owner, labels, page, perPage });
     return c.json({ [PLURALS[kind]]: await shown(scope, listed.rows), meta: metaOf({ page, perPage }, listed) }, 200);
   });
 

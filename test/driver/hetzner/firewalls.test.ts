@@ -74,6 +74,25 @@ describe("create", () => {
     expect(JSON.stringify(bodies)).not.toMatch(/"in"[^}]*destination_ips|"out"[^}]*source_ips|"icmp","port"/);
   });
 
+  it("says what a rule is for, knows esp and gre, and spells ranges as the provider will", async () => {
+    const { firewalls, bodies } = open();
+    const from = { direction: "in", port: null } as const;
+    const rules: FirewallRule[] = [
+      { ...from, protocol: "esp", ranges: ["AAAA::/16"], description: "tunnel" },
+      { ...from, protocol: "gre", ranges: [] },
+    ];
+    await firewalls.create(plain("web", { rules }));
+    expect(bodies).toMatchObject([
+      {
+        rules: [
+          { direction: "in", protocol: "esp", source_ips: ["aaaa::/16"], description: "tunnel" },
+          { direction: "in", protocol: "gre", source_ips: ANYWHERE },
+        ],
+      },
+    ]);
+    expect(JSON.stringify(bodies)).not.toContain("port");
+  });
+
   it("S119: of a name that is taken is a conflict, and no second firewall", async () => {
     const { sim, firewalls } = open();
     await firewalls.create(plain("web"));

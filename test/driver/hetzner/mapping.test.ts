@@ -73,6 +73,12 @@ describe("a server's fields", () => {
     ["2001:db8::/64", "2001:db8::"],
     ["2001:db8:1:2::/64", "2001:db8:1:2::"],
     ["2001:db8::", "2001:db8::"],
+    ["2001:db8:1:2:0:0:0:0/64", "2001:db8:1:2::"],
+    ["2001:0DB8:0001:0002::/64", "2001:db8:1:2::"],
+    ["2001:db8:1:2::1/64", "2001:db8:1:2::"],
+    ["2001:db8:0:2::/64", "2001:db8:0:2::"],
+    ["2001:db8:1:2::7", "2001:db8:1:2::7"],
+    ["odd", "odd"],
   ])("S57: the network %s is shown by its base address", async (ip, base) => {
     expect((await openWith({ public_net: { ipv4: null, ipv6: { ip } } }).get("42")).publicIpv6).toBe(base);
   });
@@ -84,6 +90,14 @@ describe("a server's fields", () => {
     const { text } = await mayfly.send("PUT", "/v1/machines/v6", { server_type: "cx23", region: "fsn1" });
     const network = mayfly.simulator.state().servers[0]?.public_net.ipv6?.ip ?? "";
     expect(text).toContain(`"ipv6":"${network.replace("/64", "1")}"`);
+  });
+
+  it("S58: nor does it go by how the provider, or a row from before, spells that network", async () => {
+    const mayfly = createMayfly();
+    await mayfly.send("PUT", "/v1/machines/v6", { server_type: "cx23", region: "fsn1" });
+    await mayfly.bindings.DB.prepare("UPDATE machines SET public_ipv6 = '2001:db8:1:2:0:0:0:0'").run();
+    const { body } = await mayfly.send("GET", "/v1/machines?status=running&status=creating");
+    expect(body).toMatchObject({ machines: [{ public_ipv6: "2001:db8:1:2::", ipv6: "2001:db8:1:2::1" }] });
   });
 
   it.each([
