@@ -1,3 +1,4 @@
+import { KEY_LIFE_MS, uidOfKey } from "../auth/idempotency-key.ts";
 import { tokenIdOf, type Principal } from "../auth/principal.ts";
 import { areSame, checkCallerLabels } from "../machine/labels.ts";
 import { checkLife } from "../machine/lease.ts";
@@ -12,7 +13,16 @@ import type { RequestContext } from "./context.ts";
 import { claimInstallation } from "./installation.ts";
 import { GOING, makeResource, tryingResource, type CreatedResource } from "./make-resource.ts";
 import { mayAsk } from "./pace.ts";
-import { breaksRule, CREATES_OFF, done, refused, specMismatch, type Outcome, type Refusal } from "./refusal.ts";
+import {
+  breaksRule,
+  CREATES_OFF,
+  done,
+  otherThanBefore,
+  refused,
+  specMismatch,
+  type Outcome,
+  type Refusal,
+} from "./refusal.ts";
 import { resourcesOf } from "./resources.ts";
 import { checkResourceRights, longestOf } from "./rights.ts";
 import { differingSpec } from "./spec-fields.ts";
@@ -27,6 +37,8 @@ export interface ResourceOrder {
   readonly labels?: Labels | undefined;
   /** Length of its lease, as `30m`; left out, the default. */
   readonly ttl?: string | undefined;
+  /** By which a repeat of the call is known besides. */
+  readonly idempotencyKey?: string | undefined;
 }
 
 /**
@@ -37,7 +49,7 @@ export interface ResourceOrder {
 export async function createResource(
   context: RequestContext,
   principal: Principal,
-  { name, spec, labels = {}, ttl }: ResourceOrder,
+  { name, spec, labels = {}, ttl, idempotencyKey }: ResourceOrder,
 ): Promise<Outcome<CreatedResource>> {
   const { owner, policy } = principal;
   const { maxAgeMs, defaultTtlMs } = context.rules;
@@ -54,19 +66,33 @@ export async function createResource(
   if (!offered.ok) return offered;
   const installation = await claimInstallation(context);
   if (!installation.ok) return installation;
-  return ensureResource(context, {
-    owner,
-    name,
-    spec,
-    labels,
-    ttlMs: life.value,
-    machineUid: null,
-    tokenId: tokenIdOf(principal),
-  });
+  const tokenId = tokenIdOf(principal);
+  const wanted = { owner, name, spec, labels, ttlMs: life.value, machineUid: null, tokenId };
+  return idempotencyKey === undefined ? ensureResource(context, wanted) : makeOnce(context, wanted, idempotencyKey);
+}
+
+/**
+ * The one that was made under a key, whose uid comes from it; else what is asked for. One that has ended is the answer for a day, and
+ * what was never made is tried anew.
+ */
+async function makeOnce(
+  context: RequestContext,
+  wanted: WantedResource,
+  key: string,
+): Promise<Outcome<CreatedResource>> {
+  const uid = await uidOfKey(wanted.owner, wanted.spec.kind, key);
+  const before = await context.store.resources.byUid(uid);
+  if (before === null) return ensureResource(context, { ...wanted, uid });
+  const other = before.name === wanted.name ? otherThan(before, wanted) : ["name"];
+  if (other !== null) return refused(otherThanBefore(other));
+  const isRemembered = before.phase === "deleted" && (before.deletedAt ?? 0) > context.now() - KEY_LIFE_MS;
+  return isRemembered ? done({ row: before, isNew: false }) : ensureResource(context, wanted);
 }
 
 /** One to be made, for itself or with a machine. */
 export interface WantedResource {
+  /** Left out, a new one. */
+  readonly uid?: string;
   readonly owner: string;
   readonly name: string;
   readonly spec: ResourceSpec;
@@ -105,7 +131,7 @@ export async function newResource(context: RequestContext, wanted: WantedResourc
   const [installation] = context.rules.installations;
   if (resourcesOf(context.capabilities, spec.kind) === undefined) return refused(notOffered(spec.kind));
   const row: NewResource = {
-    uid: context.newUid(),
+    uid: wanted.uid ?? context.newUid(),
     owner,
     name,
     provider,

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { between } from "../behind.ts";
+import { KEY_A } from "../simulator/sample-keys.ts";
 import { BODY, createMayfly, HOUR, machineIn, machinesIn, MINUTE, servers, type Mayfly } from "../mayfly.ts";
 
 const post = (mayfly: Mayfly, key: string | null, body: object = BODY, token: string = env.ADMIN_TOKEN) =>
@@ -101,6 +102,34 @@ describe("a POST with an Idempotency-Key", () => {
       expect(mayfly.simulator.requests()).toEqual([]);
     },
   );
+});
+
+describe("a firewall, a network or a key that is made with an Idempotency-Key", () => {
+  const KINDS = [
+    ["firewalls", { name: "a", deny_all: true }],
+    ["networks", { name: "a", ip_range: "10.0.0.0/16", region: "fsn1" }],
+    ["ssh_keys", { name: "a", public_key: KEY_A }],
+  ] as const;
+
+  it.each(KINDS)("%s: is the same one, and under another name refused, after its end too", async (kind, body) => {
+    const mayfly = createMayfly();
+    const send = (more: object = {}, key = "k") =>
+      mayfly.send("POST", `/v1/${kind}`, { ...body, ...more }, env.ADMIN_TOKEN, { "Idempotency-Key": key });
+    expect([(await send()).status, (await send()).status]).toEqual([201, 200]);
+    const other = { status: 409, body: { code: "spec_mismatch", fields: ["name"] } };
+    expect(await send({ name: "b" })).toMatchObject(other);
+    expect(await send({ labels: { run: "1" } })).toMatchObject({ status: 409, body: { fields: ["labels"] } });
+    expect((await mayfly.send("DELETE", `/v1/${kind}/a`)).status).toBe(200);
+    const ended = await send();
+    expect([ended.status, ended.text]).toEqual([200, expect.stringContaining('"status":"deleted"')]);
+    expect(await send({ name: "b" })).toMatchObject(other);
+    expect((await send({}, "another")).status).toBe(201);
+    await mayfly.send("DELETE", `/v1/${kind}/a`);
+    mayfly.advance(24 * HOUR);
+    expect((await send()).status).toBe(201);
+    const { firewalls, networks, ssh_keys: keys } = mayfly.simulator.state();
+    expect([firewalls, networks, keys].flat()).toHaveLength(1);
+  });
 });
 
 describe("in doubt about a create", () => {

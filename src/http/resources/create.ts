@@ -9,7 +9,7 @@ import { actor } from "../edge/owner.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { unwrap } from "../edge/problem.ts";
 import { type Api, createRoute } from "../edge/route.ts";
-import { duration, labels, ownerQuery, providerWord } from "../edge/schemas.ts";
+import { duration, keyHeader, labels, ownerQuery, providerWord } from "../edge/schemas.ts";
 import { machines } from "./actions.ts";
 import { oneOf, PLURALS } from "./json.ts";
 import { wrapped } from "./answers.ts";
@@ -34,7 +34,11 @@ const routeOf = <Body extends z.ZodType>(kind: ResourceKind, schema: Body) =>
     path: `/v1/${PLURALS[kind]}`,
     summary: `Create a ${kind} under your own name for it; a repeat is the same one`,
     middleware: needsBody,
-    request: { query: ownerQuery, body: { content: { "application/json": { schema } }, required: true } },
+    request: {
+      query: ownerQuery,
+      headers: keyHeader,
+      body: { content: { "application/json": { schema } }, required: true },
+    },
     responses: {
       200: json(oneOf(kind), "A repeat: the one that is there"),
       201: json(oneOf(kind), "A new one"),
@@ -92,7 +96,7 @@ async function create(
   const scope = c.get("scope");
   const principal = actor(c, owner);
   const spec = specOf();
-  const order = { name, spec, labels: own, ttl };
+  const order = { name, spec, labels: own, ttl, idempotencyKey: c.req.header("Idempotency-Key") };
   const created =
     on === undefined
       ? { ...unwrap(await createResource(scope, principal, order)), progress: "done" }
