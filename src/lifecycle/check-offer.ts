@@ -3,7 +3,7 @@ import type { ServerType } from "../machine/server-type.ts";
 import { invalid, valid, type Checked, type Problem } from "../machine/validation.ts";
 import type { Catalogue } from "../store/catalogues.ts";
 import { askCatalogue, knownCatalogue } from "./catalogue.ts";
-import type { Context } from "./context.ts";
+import type { Context, Cost } from "./context.ts";
 import type { CompleteOrder } from "./order.ts";
 import {
   done,
@@ -43,8 +43,9 @@ export async function refusedOffer(context: Knowing, wish: Wish, { refusal }: Re
   return again.ok ? refused(refusal) : again;
 }
 
-/** So long each of the calls may take that are made only to say what is sold. */
-const TELLING_MS = 2_500;
+/** What may be spent only to say what is sold: so long each call may take, and all of it comes to so much. */
+const TELLING = { maxPages: 2, timeoutMs: 2_500 };
+export const COST_OF_TELLING: Cost = { fetches: 3, statements: 3 };
 
 /**
  * What is told of a wish of which the provider says that it never sells it, in `said`: what is sold, by the catalogue, which is asked for
@@ -67,7 +68,7 @@ export async function whatIsSold(
 /** Whoever was refused is not to hear of another failure. */
 const askedFor = (context: Asking): Promise<typeof NOTHING_KNOWN> =>
   onDriverError<typeof NOTHING_KNOWN, typeof NOTHING_KNOWN>(
-    () => askCatalogue(context, { timeoutMs: TELLING_MS }),
+    () => askCatalogue(context, TELLING),
     () => NOTHING_KNOWN,
   );
 

@@ -2,8 +2,8 @@ import type { ProviderLimit } from "../driver/driver.ts";
 import type { Problem } from "../machine/validation.ts";
 import type { Cooldown } from "../store/cooldowns.ts";
 import { notTried, type Candidates } from "./candidates.ts";
-import { whatIsSold } from "./check-offer.ts";
-import type { RequestContext } from "./context.ts";
+import { COST_OF_TELLING, whatIsSold } from "./check-offer.ts";
+import type { Cost, RequestContext } from "./context.ts";
 import type { CompleteOrder } from "./order.ts";
 import { brokenRule, underLimit, type Refusal, type TriedCandidate } from "./refusal.ts";
 
@@ -33,10 +33,13 @@ export async function noneHadIt(context: RequestContext, one: Tried): Promise<Re
   const told = [...tried, ...notTried(candidates, tried, { cooling, now: context.now(), why })];
   const said = problems.find(({ field }) => field === "image") ?? problems[0];
   if (said === undefined || isResumed || problems.length < candidates.length) return noRoom(told, limits[0]);
-  const refusal =
-    said.field === "image" ? brokenRule(said) : await whatIsSold(context, order, { said, mayAsk: hadTime });
+  // What the row's end and what was made with it still take is not to be spent on words.
+  const mayAsk = hadTime && context.affords(twice(COST_OF_TELLING));
+  const refusal = said.field === "image" ? brokenRule(said) : await whatIsSold(context, order, { said, mayAsk });
   return refusal === null ? noRoom(told, limits[0]) : { ...refusal, candidates: told };
 }
+
+const twice = ({ fetches, statements }: Cost): Cost => ({ fetches: 2 * fetches, statements: 2 * statements });
 
 function noRoom(tried: readonly TriedCandidate[], limit: ProviderLimit | undefined): Refusal {
   const pairs = tried.map(({ serverType, region, reason }) => `${serverType} in ${region} (${reason ?? "not tried"})`);

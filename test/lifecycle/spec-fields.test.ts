@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import * as z from "zod";
+import { machineBody } from "../../src/http/machines/body.ts";
 import { BODY, createMayfly, machineIn, type Answer, type Mayfly } from "../mayfly.ts";
 import { KEY_A, KEY_B } from "../simulator/sample-keys.ts";
 
@@ -54,6 +55,11 @@ it.each(OTHERS)(
     expect((await put(mayfly, { ...FULL, labels: { a: "b", team: "red" }, ttl: "2h" })).status).toBe(200);
   },
 );
+
+it("every field of a body but its ttl is one of those", () => {
+  const told = new Set([...OTHERS.flatMap(([fields]) => fields), "profile", "ttl"]);
+  expect(told).toEqual(new Set(Object.keys(machineBody.shape)));
+});
 
 it("a profile by its name, and what a body says beside it, are fields as others are", async () => {
   const mayfly = createMayfly({}, { profiles: { small: { ...BODY, ssh_keys: [KEY_A] }, same: BODY } });
