@@ -7,8 +7,11 @@ import { serveSimulator, type SimulatorServer } from "../../scripts/simulator-se
 import { startStack, type Stack } from "../../scripts/stack.ts";
 import { AUDIENCE, createIssuer, githubClaims, type TestIssuer } from "../auth/issuer.ts";
 import { openStep } from "./github-job.ts";
+import { canServeSsh, serveSsh } from "./simulated-ssh.ts";
 
 const execute = promisify(execFile);
+const canServe = await canServeSsh();
+if (!canServe) console.warn("skipped: no sshd can be served at another address here");
 /** What the runner itself must show to be given a token. */
 const RUNNER = "runner-token-of-this-test";
 
@@ -109,6 +112,32 @@ describe("the GitHub Action", () => {
     });
     expect(lives()).toBe(0);
     expect(await step.summary()).toMatch(/\| cx23 \| fsn1 \| \d min \| 1 \| 0\.\d{4} € \|/);
+  });
+
+  it.skipIf(!canServe)("waits until the machine's sshd answers, and its key opens it", async () => {
+    const step = await open("test", { wait_for: "ssh" });
+    const { ended } = step.begin();
+    const ssh = await serveSsh(controls());
+    try {
+      expect(await ended).toMatchObject({ code: 0 });
+      const { ip = "", ssh_key_path: path = "" } = await step.told("output");
+      const options = [
+        "StrictHostKeyChecking=accept-new",
+        `UserKnownHostsFile=${step.folder}/known_hosts`,
+        "BatchMode=yes",
+      ];
+      const { stdout } = await execute("ssh", [
+        ...options.flatMap((one) => ["-o", one]),
+        "-i",
+        path,
+        `root@${ip}`,
+        "echo in",
+      ]);
+      expect(stdout).toBe("in\n");
+    } finally {
+      await step.post();
+      await ssh.stop();
+    }
   });
 
   it("never meets another: five jobs of a matrix, a re-run of them, and two uses in one job", async () => {
