@@ -39,6 +39,19 @@ describe("a firewall that is made for machines", () => {
     expect(guarded(mayfly)).toEqual([1, 1, 0]);
   });
 
+  it("that has ended is told to a repeat under its key, and is put on nothing again", async () => {
+    const { mayfly } = await withBoxes("one");
+    const keyed = () =>
+      mayfly.send("POST", "/v1/firewalls", { ...WALL, machines: ["one"] }, undefined, { "Idempotency-Key": "k-1" });
+    expect((await keyed()).status).toBe(201);
+    mayfly.advance(MINUTE);
+    await mayfly.send("POST", "/v1/firewalls/web/remove_from_resources", { machines: ["one"] });
+    mayfly.advance(MINUTE);
+    expect((await mayfly.send("DELETE", "/v1/firewalls/web")).status).toBe(200);
+    expect(await keyed()).toMatchObject({ status: 200, body: { firewall: { status: "deleted" } } });
+    expect(mayfly.simulator.state().firewalls).toEqual([]);
+  });
+
   it("stays as long as they live", async () => {
     const { mayfly } = await withBoxes("one");
     await post(mayfly, ["one"]);
