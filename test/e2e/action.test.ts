@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { serveSimulator, type SimulatorServer } from "../../scripts/simulator-server.ts";
 import { startStack, type Stack } from "../../scripts/stack.ts";
 import { AUDIENCE, createIssuer, githubClaims, type TestIssuer } from "../auth/issuer.ts";
+import { createsAt, openDoor, refusing, type Door } from "./door.ts";
 import { openStep } from "./github-job.ts";
 import { canServeSsh, serveSsh } from "./simulated-ssh.ts";
 
@@ -23,13 +24,11 @@ async function stateOf(pid: string): Promise<string> {
 
 describe("the GitHub Action", () => {
   let forge: SimulatorServer;
-  let door: SimulatorServer;
+  let door: Door;
   let issuer: TestIssuer;
   let stack: Stack;
   /** How many tokens the forge has signed. */
   let signed = 0;
-  /** What the way to mayfly answers in its place. */
-  let answers: ((request: Request) => Response | undefined) | undefined;
 
   async function serveForge(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
@@ -39,19 +38,9 @@ describe("the GitHub Action", () => {
     return Response.json({ value: await issuer.sign(githubClaims({ aud: searchParams.get("audience") }), Date.now()) });
   }
 
-  async function serveDoor(request: Request): Promise<Response> {
-    const { pathname, search } = new URL(request.url);
-    const answer = answers?.(request);
-    if (answer !== undefined) return answer;
-    const { method, headers } = request;
-    const body = method === "GET" ? {} : { body: await request.text() };
-    const passed = await fetch(stack.url + pathname + search, { method, headers, ...body });
-    return new Response(passed.status === 204 ? null : await passed.text(), { status: passed.status });
-  }
-
   beforeAll(async () => {
     forge = await serveSimulator({ fetch: serveForge }, 0);
-    door = await serveSimulator({ fetch: serveDoor }, 0);
+    door = await openDoor(() => stack.url);
     issuer = await createIssuer({ url: forge.url });
     stack = await startStack({
       settings: {
@@ -66,7 +55,7 @@ describe("the GitHub Action", () => {
     });
   });
   afterEach(() => {
-    answers = undefined;
+    door.pass();
     stack.simulator?.controls.clearFaults();
   });
   afterAll(async () => {
@@ -156,13 +145,9 @@ describe("the GitHub Action", () => {
   it("leaves nothing where the job is cancelled while the create is under way", async () => {
     const step = await open();
     controls().fault({ method: "POST", path: "^/v1/servers$", delay_ms: 3000 });
-    const creates = () =>
-      controls()
-        .requests()
-        .filter(({ method, path }) => method === "POST" && path === "/v1/servers").length;
-    const before = creates();
+    const before = createsAt(controls());
     const { child, ended } = step.begin();
-    while (creates() === before) await sleep(50);
+    while (createsAt(controls()) === before) await sleep(50);
     child.kill("SIGKILL");
     await ended;
     expect((await step.post()).code).toBe(0);
@@ -174,11 +159,7 @@ describe("the GitHub Action", () => {
   it("ends its machine though mayfly answers 503 three times, each time with a token of its own", async () => {
     const step = await open();
     await step.main();
-    let refusals = 3;
-    answers = ({ method }) => {
-      if (method !== "DELETE" || refusals-- <= 0) return undefined;
-      return new Response("{}", { status: 503, headers: { "Retry-After": "1" } });
-    };
+    door.answer(refusing(3, ({ method }) => method === "DELETE"));
     const before = signed;
     expect((await step.post()).code).toBe(0);
     expect([lives(), signed - before]).toEqual([0, 4]);
@@ -187,13 +168,13 @@ describe("the GitHub Action", () => {
   it("does not fail the job where mayfly cannot be reached at its end, and says what becomes of the machine", async () => {
     const step = await open();
     await step.main();
-    answers = () => new Response('{"code": "forbidden", "detail": "No."}', { status: 403 });
+    door.answer(() => new Response('{"code": "forbidden", "detail": "No."}', { status: 403 }));
     const { code, log } = await step.post();
     expect([code, log]).toEqual([
       0,
       expect.stringMatching(/^::warning::test-\w+ could not be ended now, and ends with/m),
     ]);
-    answers = undefined;
+    door.pass();
     await step.post();
     expect(lives()).toBe(0);
   });
@@ -201,10 +182,10 @@ describe("the GitHub Action", () => {
   it("renews while the job runs, until its last part", async () => {
     const step = await open("test", { ttl: "60s" });
     const renewals: string[] = [];
-    answers = (request) => {
-      if (request.url.endsWith("/renew")) renewals.push(request.url);
+    door.answer(({ url }) => {
+      if (url.endsWith("/renew")) renewals.push(url);
       return undefined;
-    };
+    });
     await step.main();
     const { renewing } = await step.told("state");
     const until = Date.now() + 60_000;
@@ -219,10 +200,9 @@ describe("the GitHub Action", () => {
     [null, /This runner's address is unknown\. Say who may reach/],
     ["2001:db8::7", /This runner's address is 2001:db8::7, and the machine is reached by IPv4\. Say who/],
   ])("wants `cidr` where mayfly sees the runner at %s, and makes nothing", async (address, sentence) => {
-    answers = ({ url }) => {
-      if (!url.endsWith("/v1/whoami")) return undefined;
-      return Response.json({ whoami: { address, policy: { only_profiles: false } } });
-    };
+    door.answer(({ url }) =>
+      url.endsWith("/v1/whoami") ? Response.json({ whoami: { address, policy: { only_profiles: false } } }) : undefined,
+    );
     const step = await open("test", { cidr: "" });
     expect(await step.main()).toMatchObject({ code: 1, log: expect.stringMatching(sentence) as unknown });
     expect(lives()).toBe(0);

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
-import { serveSimulator, type SimulatorServer } from "../../scripts/simulator-server.ts";
 import { startStack, type Stack } from "../../scripts/stack.ts";
+import { createsAt, openDoor, refusing, type Door } from "./door.ts";
 import { ROOT } from "./npm-start.ts";
 import { canServeSsh, serveSsh } from "./simulated-ssh.ts";
 
@@ -19,29 +19,14 @@ const failed = z.object({ code: z.number(), stdout: z.string(), stderr: z.string
 
 describe("machine.sh", () => {
   let stack: Stack;
-  let door: SimulatorServer;
+  let door: Door;
   let folder: string;
-  /** What the way to mayfly answers in its place. */
-  let answers: ((request: Request) => Response | undefined) | undefined;
 
   beforeAll(async () => {
     stack = await startStack({
       settings: { ADMIN_TOKEN: "e2e-admin", HCLOUD_TOKEN: "e2e-hcloud", INSTALLATION: "local" },
     });
-    door = await serveSimulator(
-      {
-        fetch: async (request) => {
-          const answer = answers?.(request);
-          if (answer !== undefined) return answer;
-          const { pathname, search } = new URL(request.url);
-          const { method, headers } = request;
-          const body = method === "GET" ? {} : { body: await request.text() };
-          const passed = await fetch(stack.url + pathname + search, { method, headers, ...body });
-          return new Response(passed.status === 204 ? null : await passed.text(), { status: passed.status });
-        },
-      },
-      0,
-    );
+    door = await openDoor(() => stack.url);
   });
   afterAll(async () => {
     await stack.stop();
@@ -51,7 +36,7 @@ describe("machine.sh", () => {
   beforeEach(async () => {
     jobs += 1;
     folder = await mkdtemp(join(tmpdir(), "mayfly-script-"));
-    answers = undefined;
+    door.pass();
   });
   afterEach(async () => {
     stack.simulator?.controls.clearFaults();
@@ -106,13 +91,9 @@ describe("machine.sh", () => {
 
   it("leaves nothing where the job is cancelled while its create is under way", async () => {
     controls().fault({ method: "POST", path: "^/v1/servers$", delay_ms: 3000 });
-    const creates = () =>
-      controls()
-        .requests()
-        .filter(({ method, path }) => method === "POST" && path === "/v1/servers").length;
-    const before = creates();
+    const before = createsAt(controls());
     const child = spawn("bash", [SCRIPT, "up"], { cwd: folder, env: environment() });
-    while (creates() === before) await sleep(50);
+    while (createsAt(controls()) === before) await sleep(50);
     child.kill("SIGKILL");
     expect((await run("down")).code).toBe(0);
     await sleep(4000);
@@ -121,8 +102,7 @@ describe("machine.sh", () => {
   });
 
   it("tries again what may pass, and tells at once what does not", async () => {
-    let refusals = 2;
-    answers = () => (refusals-- > 0 ? new Response("{}", { status: 503, headers: { "Retry-After": "1" } }) : undefined);
+    door.answer(refusing(2));
     expect((await run("down")).code).toBe(0);
     const refused = await run("up", { MAYFLY_SERVER_TYPE: "cx1", CI_JOB_ID: "4712" });
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('"field":"server_type"') as unknown });
