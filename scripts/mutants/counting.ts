@@ -125,6 +125,7 @@ export const COUNTING: readonly Mutant[] = [
     find: "    inBackground(c, torn.work);\n",
     replace: "    void inBackground;\n",
     caughtBy: [HUNG_UP],
+    test: "post /v1/teardown",
   },
   {
     name: "taken on, forgotten",

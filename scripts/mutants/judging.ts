@@ -50,7 +50,7 @@ export const JUDGING: readonly Mutant[] = [
     file: "src/machine/lease.ts",
     find: "isBehind ? row.expiresAt : Math.min(Math.max(row.expiresAt, label ?? 0), row.maxUntil);",
     replace: "isBehind || label === 0 ? row.expiresAt : row.expiresAt;",
-    caughtBy: [SIMULATION],
+    caughtBy: ["test/machine/decide.test.ts"],
   },
   {
     name: "unknown age is old",
