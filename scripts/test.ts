@@ -1,5 +1,5 @@
-// `npx vitest run` in lanes side by side, two at once: the tests of the Worker share one workerd and go one file at a time, so that each lane keeps
-// one core busy. What a lane says has its name before it. What goes wrong in any fails the command; options go to all of them.
+// `npx vitest run` in lanes side by side. The tests of the Worker share one workerd and go one file at a time, so that each of their lanes keeps one
+// core busy: two go at once. Those of whole processes mostly wait for them, and go beside. What a lane says has its name before it. What goes wrong in any fails the command; options go to all of them.
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { createInterface } from "node:readline";
@@ -10,13 +10,13 @@ const HISTORIES = "test/simulation/simulation.test.ts";
 const shard = (part: string) => ["--project", "worker", "--exclude", HISTORIES, "--shard", part];
 
 /** By name, the longest first. */
-const LANES: Readonly<Record<string, readonly string[]>> = {
+const BUSY: Readonly<Record<string, readonly string[]>> = {
   "worker 1/3": shard("1/3"),
   "worker 2/3": shard("2/3"),
   "worker 3/3": shard("3/3"),
   histories: ["--project", "worker", HISTORIES],
-  e2e: ["--project", "e2e"],
 };
+const WAITING: Readonly<Record<string, readonly string[]>> = { e2e: ["--project", "e2e"] };
 
 /** Runs a lane, and answers with the code that it ended with. */
 function run(name: string, args: readonly string[]): Promise<number> {
@@ -31,17 +31,21 @@ function run(name: string, args: readonly string[]): Promise<number> {
   });
 }
 
-const waiting = Object.entries(LANES);
 const failed: string[] = [];
-async function work(): Promise<void> {
-  for (let lane = waiting.shift(); lane !== undefined; lane = waiting.shift()) {
-    const [name, args] = lane;
-    if ((await run(name, [...args, ...process.argv.slice(2)])) !== 0) failed.push(name);
-  }
+/** Runs lanes, so many at once. */
+async function runAll(lanes: Readonly<Record<string, readonly string[]>>, atOnce: number): Promise<void> {
+  const left = Object.entries(lanes);
+  const work = async (): Promise<void> => {
+    for (let lane = left.shift(); lane !== undefined; lane = left.shift()) {
+      const [name, args] = lane;
+      if ((await run(name, [...args, ...process.argv.slice(2)])) !== 0) failed.push(name);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
 }
 
 const startedAt = Date.now();
-await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work));
+await Promise.all([runAll(BUSY, Math.min(2, availableParallelism())), runAll(WAITING, 1)]);
 const seconds = ((Date.now() - startedAt) / 1000).toFixed(0);
 console.log(failed.length === 0 ? `all passed in ${seconds} s` : `failed in ${seconds} s: ${failed.join(", ")}`);
 process.exitCode = failed.length === 0 ? 0 : 1;
