@@ -1,4 +1,5 @@
 import type { Principal } from "../auth/principal.ts";
+import { isLiveResource } from "../machine/resource.ts";
 import { createResource, type ResourceOrder } from "./create-resource.ts";
 import type { RequestContext } from "./context.ts";
 import { liveMachines } from "./find.ts";
@@ -26,6 +27,8 @@ export async function createFirewallOn(
   if (meant.value.some(({ providerId }) => providerId === null)) return refused(NOT_YET);
   const created = await createResource(context, principal, order);
   if (!created.ok) return created;
+  // What was made under a key and has ended is the answer, and is put on nothing any more.
+  if (!isLiveResource(created.value.row)) return done({ ...created.value, progress: "done" });
   const progress = await applyFirewall(context, policy, created.value.row, meant.value);
   return progress.ok ? done({ ...created.value, progress: progress.value }) : progress;
 }
