@@ -77,7 +77,7 @@ export const TELLING: readonly Mutant[] = [
     broken: "under an Idempotency-Key whose machine has ended another one is made",
     kind: "check",
     promise: "I3",
-    file: "src/lifecycle/create.ts",
+    file: "src/lifecycle/once.ts",
     find: "since !== null && (destroyedAt ?? 0) > since",
     replace: "since !== null && (destroyedAt ?? 0) > since && since < 0",
     caughtBy: ["test/http/once.test.ts"],

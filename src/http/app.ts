@@ -69,12 +69,17 @@ export function createApp(host: Host): Api {
   return app;
 }
 
+const SLASHED = /^\/v1\/(?:machines|firewalls|networks|ssh_keys)\/(.+\/.+)$/;
+/** The same before what is done to it. */
+const SLASHED_ACTED_ON =
+  /^\/v1\/(?:machines|firewalls|networks)\/(.+\/.+)\/(?:renew|attach_to_network|apply_to_resources|remove_from_resources|add_route)$/;
+
 /** Answers problem details for what no route answers, and for whatever is thrown on the way. */
 function answerErrors(app: Api, host: Host): void {
   app.notFound((c) => {
     // A branch as a name, more likely than a path that anybody made up.
-    const name = /^\/v1\/(?:machines|firewalls|networks|ssh_keys)\/(.+\/.+)$/.exec(c.req.path)?.[1];
-    if (name !== undefined && c.req.method !== "POST") validOf(checkName(name, "ref"));
+    const name = (c.req.method === "POST" ? SLASHED_ACTED_ON : SLASHED).exec(c.req.path)?.[1];
+    if (name !== undefined) validOf(checkName(name, "ref"));
     c.set("outcome", "not_found");
     const problem = new HttpProblem("not_found", {
       detail: "There is nothing at this path.",

@@ -71,22 +71,44 @@ export async function createResource(
   return idempotencyKey === undefined ? ensureResource(context, wanted) : makeOnce(context, wanted, idempotencyKey);
 }
 
+/** Further back under one key nobody looks. */
+const MOST_SPENT = 5;
+
 /**
- * The one that was made under a key, whose uid comes from it; else what is asked for. One that has ended is the answer for a day, and
- * what was never made is tried anew.
+ * The one that was made under a key, whose uid comes from it; else what is asked for. One that has ended is the answer for a day. What
+ * was never made, or ended before, counts no more: it is asked for anew, whatever it was then.
  */
 async function makeOnce(
   context: RequestContext,
   wanted: WantedResource,
   key: string,
 ): Promise<Outcome<CreatedResource>> {
-  const uid = await uidOfKey(wanted.owner, wanted.spec.kind, key);
-  const before = await context.store.resources.byUid(uid);
-  if (before === null) return ensureResource(context, { ...wanted, uid });
+  const { resources } = context.store;
+  const since = context.now() - KEY_LIFE_MS;
+  for (let spent = 0; spent < MOST_SPENT; spent++) {
+    const uid = await uidOfKey(wanted.owner, wanted.spec.kind, key, spent);
+    const before = await resources.byUid(uid);
+    if (before !== null && isSpent(before, since)) continue;
+    if (before !== null) return madeBefore(context, wanted, before);
+    const made = await ensureResource(context, { ...wanted, uid });
+    // Of two calls at once under this key the other may have been quicker.
+    const quicker = made.ok || made.refusal !== GOING ? null : await resources.byUid(uid);
+    return quicker === null ? made : madeBefore(context, wanted, quicker);
+  }
+  return ensureResource(context, wanted);
+}
+
+const isSpent = ({ phase, deletedAt }: ResourceRow, since: number): boolean =>
+  phase === "failed" || (phase === "deleted" && (deletedAt ?? 0) <= since);
+
+async function madeBefore(
+  context: RequestContext,
+  wanted: WantedResource,
+  before: ResourceRow,
+): Promise<Outcome<CreatedResource>> {
   const other = before.name === wanted.name ? otherThan(before, wanted) : ["name"];
   if (other !== null) return refused(otherThanBefore(other));
-  const isRemembered = before.phase === "deleted" && (before.deletedAt ?? 0) > context.now() - KEY_LIFE_MS;
-  return isRemembered ? done({ row: before, isNew: false }) : ensureResource(context, wanted);
+  return before.phase === "deleted" ? done({ row: before, isNew: false }) : ensureResource(context, wanted);
 }
 
 /** One to be made, for itself or with a machine. */

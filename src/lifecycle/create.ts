@@ -14,6 +14,7 @@ import { claimInstallation } from "./installation.ts";
 import { beyondMoney } from "./limits-in-euro.ts";
 import { accountOfRow, beyondCount, limitsOf } from "./limits.ts";
 import { mayAsk } from "./pace.ts";
+import { hasEndedSince, toldOnce, whileEnding } from "./once.ts";
 import type { MachineOrder } from "./order.ts";
 import { endOf, planOf, priceWithin, siteOf, type Plan, type Sited } from "./plan.ts";
 import { known, RELEASING, type Created } from "./record.ts";
@@ -76,7 +77,7 @@ export async function createMachine(
     const standing = usable.value;
     const row = await rowOf(context, { ...sited, standing }, price.value, now);
     const made = await begin(context, row, { ...sited, standing, limits, onceSince });
-    if (made !== null) return made;
+    if (made !== null) return isOnce ? toldOnce(made) : made;
     const beyond =
       (await beyondCount(context, principal, limits)) ??
       (await beyondMoney(context, principal, limits, { is: null, wanted: { ...row, since: now } }));
@@ -154,9 +155,11 @@ interface Asked extends Plan {
 async function repeat(context: RequestContext, row: MachineRow, plan: Asked): Promise<Outcome<Created>> {
   const { principal } = plan;
   const now = context.now();
-  if (row.phase === "destroying" || row.expiresAt <= now) return refused(RELEASING);
+  const isEnding = row.phase === "destroying" || row.expiresAt <= now;
+  if (isEnding && !plan.isOnce) return refused(RELEASING);
   const other = await otherBody(row, plan);
   if (other !== null) return refused(other);
+  if (isEnding) return whileEnding(row);
   if (row.phase !== "requested" || claimLeftMs(row, now) > 0) return known(row);
   if (!context.rules.creates) return refused(CREATES_OFF);
   // It was begun when the policy allowed more: what was made then lives, and what is made now goes by what holds now.
@@ -206,10 +209,6 @@ async function otherBody(
   if (!isOther && fields.length === 0) return null;
   return isOnce ? otherThanBefore(fields) : specMismatch(row.name, fields);
 }
-
-/** Whether a machine has ended since then that was there, or may have been. `since` null = no matter. */
-const hasEndedSince = ({ phase, reason, destroyedAt }: MachineRow, since: number | null): boolean =>
-  since !== null && (destroyedAt ?? 0) > since && (phase !== "failed" || reason === "never_seen");
 
 const givenUp = (leftMs: number): Refusal => ({
   code: "released",

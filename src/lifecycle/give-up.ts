@@ -28,7 +28,7 @@ export const hinted = (refusal: Refusal): Refusal =>
   refusal.code === "invalid_input" && ["body", "network"].includes(refusal.problem?.field ?? "")
     ? {
         ...refusal,
-        next: "If it is about a key, a firewall or a network that is gone there: delete it, then create it anew.",
+        next: "If it is about a key, a firewall or a network that is gone there: delete yours, then create it anew; leave out what is named by `id:`.",
         about: "attached",
       }
     : refusal;

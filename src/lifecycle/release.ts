@@ -4,11 +4,14 @@ import { isLive, type MachineRow } from "../machine/machine.ts";
 import type { Ref } from "../machine/name.ts";
 import type { RequestContext } from "./context.ts";
 import { destroyMachine } from "./destroy.ts";
+import { findMachine } from "./find.ts";
 import { breaksRule, done, type Outcome, type Refusal } from "./refusal.ts";
 import { keepOnFailure } from "./renew.ts";
 import { whenFull } from "./when-full.ts";
 
 const LONGEST_TOMBSTONE_MS = 86_400_000;
+/** It may be the provider's id of a machine, which goes on living whatever is forbidden under that name. */
+const IS_NUMBER = /^\d+$/;
 
 /**
  * Forbids a name for as long as `tombstone` says (`10m`), whether or not a machine has it. To be called before the look at the
@@ -28,6 +31,12 @@ export async function forbidName(
     return breaksRule({ field: "tombstone", rule: "must be longer than 0s and at most 1d" });
   if (ref.by !== "name")
     return breaksRule({ field: "tombstone", rule: "goes with a name; an id is never created again" });
+  const meant = IS_NUMBER.test(ref.name) ? await findMachine(context, principal, ref) : null;
+  if (meant !== null && meant.name !== ref.name)
+    return breaksRule({
+      field: "tombstone",
+      rule: `goes with a name, and this is the provider's id of ${meant.name}`,
+    });
   const paced = await context.withinRate();
   if (!paced.ok && !(await isAboutToEnd(context, principal, ref.name, hasFailed))) return paced;
   const now = context.now();

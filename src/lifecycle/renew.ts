@@ -39,7 +39,9 @@ export async function renewMachine(
   const asked = now + life.value;
   const until = Math.min(asked, most, now + context.rules.maxAgeMs);
   const clampedTo = until === asked ? null : until < most ? "max_age" : most === row.maxUntil ? "max_until" : "policy";
-  if (clampedTo !== null && until <= row.expiresAt)
+  // `MAX_AGE` was lowered since; what it has left is no less than what is asked for, and nobody has made a mistake.
+  const hasAsMuch = clampedTo === "max_age" && asked <= row.expiresAt;
+  if (clampedTo !== null && until <= row.expiresAt && !hasAsMuch)
     return clampedTo === "max_age" ? refusedByMaxAge(context.rules) : refused(atItsMost(policy, row, asked));
   const limits = limitsOf(principal, context.rules, { now, expiresAt: until });
   const renewed = await context.store.leases.renew({ uid: row.uid, now, to: until, months: limits.months });
@@ -53,7 +55,8 @@ export async function renewMachine(
   const current = await context.store.machines.byUid(row.uid);
   if (current === null || !livesOn(current, now)) return refused(EXPIRED);
   // It lives at least that long already: what was asked for is so.
-  if (current.expiresAt >= until) return done({ ...(await lookAgain(context, current)), clampedTo });
+  if (current.expiresAt >= until)
+    return done({ ...(await lookAgain(context, current)), clampedTo: current.expiresAt >= asked ? null : clampedTo });
   return (await beyondEnd(context, principal, current, until)) ?? refused(MOVED);
 }
 

@@ -183,8 +183,8 @@ async function acting(
     const live: Machine[] = [];
     for (const machine of machines) {
       const one = machine.providerId === null ? null : await getIfThere(driver, machine.providerId);
-      const isItsOwn = one !== null && isSame(machine, one) && isOurs(one, rules.installations);
-      if (!isItsOwn) return refused(IDENTITY_MISMATCH);
+      if (one === null) return refused(NOT_THERE);
+      if (!isSame(machine, one) || !isOurs(one, rules.installations)) return refused(IDENTITY_MISMATCH);
       live.push(one);
     }
     const begun = await act({ id, machineIds, seen: live });
@@ -209,12 +209,18 @@ function progressOf(actions: readonly ProviderAction[]): Outcome<Progress> {
 }
 
 function refusedBy(error: DriverError): Refused {
-  if (isNotFound(error)) return refused(IDENTITY_MISMATCH);
+  if (isNotFound(error)) return refused(NOT_THERE);
   if (error.code === "conflict" && !error.retryable) return refused(anotherRoute(error.message));
   const isUncertain = error.ambiguous || error.retryable;
   return refused({ ...refusalOf(error), ...(isUncertain ? { isUncertain } : {}) });
 }
 
+/** Nothing stands there that anybody could compare. */
+const NOT_THERE: Refusal = {
+  code: "identity_mismatch",
+  message: "The provider does not show what this is about: the machine, or what it was to use, is not there.",
+  next: "DELETE the machine, the firewall or the network that is gone there, and create it anew.",
+};
 const NOT_NOW: Refusal = {
   code: "releasing",
   message: "It is being deleted, or is not there yet.",

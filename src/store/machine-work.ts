@@ -95,11 +95,10 @@ export function createMachineWork(db: Db) {
       return parseRows(machineRow, rows);
     },
 
-    /** How many have had a label that does not tell their end since `before`. */
+    /** How many have had a label that does not tell their end since `before`. One that is missing has none that could be written. */
     async countBehind(before: number): Promise<number> {
-      const rows = await db.read(
-        query(`SELECT count(*) AS behind FROM machines WHERE ${LABEL_BEHIND} AND label_behind_since <= ?1`, before),
-      );
+      const where = `${LABEL_BEHIND} AND label_behind_since <= ?1 AND missing_since IS NULL`;
+      const rows = await db.read(query(`SELECT count(*) AS behind FROM machines WHERE ${where}`, before));
       return parseFirst((row) => intOf(row, "behind"), rows) ?? 0;
     },
 

@@ -90,7 +90,10 @@ describe("what a policy lists of the project", () => {
   it("that is gone there is told so, and no machine is made", async () => {
     const { mayfly } = await beside(() => ({ firewalls: ["id:4711"], networks: ["id:4712"] }));
     for (const more of [{ firewalls: ["id:4711"] }, { networks: ["id:4712"] }])
-      expect(await put(mayfly, more)).toMatchObject({ status: 422, body: { code: "invalid_input" } });
+      expect(await put(mayfly, more)).toMatchObject({
+        status: 422,
+        body: { code: "invalid_input", next: expect.stringContaining("leave out what is named by `id:`") as unknown },
+      });
     expect(servers(mayfly)).toEqual([]);
   });
 });

@@ -69,6 +69,44 @@ describe("a POST with an Idempotency-Key", () => {
     expect((await post(mayfly, "k")).status).toBe(201);
   });
 
+  it("answers a machine that is on its way out as such, another body refused: no repeat is told to wait for another", async () => {
+    const mayfly = createMayfly();
+    const made = machineIn(await post(mayfly, "k"));
+    mayfly.simulator.fault({ method: "DELETE", path: "^/v1/servers/", times: 9, status: 500, code: "server_error" });
+    expect((await mayfly.send("DELETE", `/v1/machines/${made.id}`)).status).toBe(202);
+    const again = await post(mayfly, "k");
+    expect([again.status, machineIn(again)]).toMatchObject([200, { id: made.id, status: "deleting" }]);
+    expect(await post(mayfly, "k", { ...BODY, ttl: "2h" })).toMatchObject({ status: 409, body: { fields: ["ttl"] } });
+  });
+
+  it("after the end of the lease is told so, and to use another key", async () => {
+    const mayfly = createMayfly();
+    const body = { ...BODY, ttl: "10m" };
+    await post(mayfly, "k", body);
+    mayfly.advance(10 * MINUTE);
+    const another: unknown = expect.stringContaining("another key");
+    expect(await post(mayfly, "k", body)).toMatchObject({ status: 409, body: { code: "expired", next: another } });
+    expect((await mayfly.send("PUT", "/v1/machines/box", body)).status).toBe(201);
+    mayfly.advance(10 * MINUTE);
+    expect(await mayfly.send("PUT", "/v1/machines/box", body)).toMatchObject({ body: { code: "releasing" } });
+  });
+
+  it("whose machine is destroyed while it is being made is not told that a repeat makes another", async () => {
+    const mayfly = createMayfly();
+    const real = between(mayfly, async (request, ask) => {
+      const answer = await ask(request);
+      if (request.method !== "POST") return answer;
+      Object.assign(mayfly.simulator, { fetch: real });
+      const [row] = machinesIn(await mayfly.send("GET", "/v1/machines"));
+      await mayfly.send("DELETE", `/v1/machines/${row?.name}`);
+      return answer;
+    });
+    const another: unknown = expect.stringContaining("another key");
+    expect(await post(mayfly, "k")).toMatchObject({ status: 409, body: { code: "released", next: another } });
+    expect(machineIn(await post(mayfly, "k")).status).toBe("destroyed");
+    expect(servers(mayfly)).toEqual([]);
+  });
+
   it("does not make a second machine where the first one ends between a look and the insert", async () => {
     const mayfly = createMayfly();
     const body = { ...BODY, image: 67_794_396 };
@@ -130,6 +168,48 @@ describe("a firewall, a network or a key that is made with an Idempotency-Key", 
     const { firewalls, networks, ssh_keys: keys } = mayfly.simulator.state();
     expect([firewalls, networks, keys].flat()).toHaveLength(1);
   });
+});
+
+describe("a key whose first try made nothing, or came too late", () => {
+  const send = (mayfly: Mayfly, more: object = {}) =>
+    mayfly.send("POST", "/v1/firewalls", { name: "a", deny_all: true, ...more }, env.ADMIN_TOKEN, {
+      "Idempotency-Key": "k",
+    });
+
+  it("may be sent with a corrected body, and stands for what that has made", async () => {
+    const mayfly = createMayfly();
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/firewalls$", status: 422, code: "invalid_input" });
+    expect((await send(mayfly, { labels: { run: "1" } })).status).toBe(422);
+    expect((await send(mayfly)).status).toBe(201);
+    expect(await send(mayfly, { name: "b" })).toMatchObject({ status: 409, body: { fields: ["name"] } });
+    expect((await mayfly.send("DELETE", "/v1/firewalls/a")).status).toBe(200);
+    expect(await send(mayfly)).toMatchObject({ status: 200, body: { firewall: { status: "deleted" } } });
+    mayfly.advance(24 * HOUR);
+    expect((await send(mayfly)).status).toBe(201);
+    await mayfly.send("DELETE", "/v1/firewalls/a");
+    expect((await send(mayfly)).status).toBe(200);
+    expect(mayfly.simulator.state().firewalls).toEqual([]);
+  });
+
+  it("is refused in its own words to the slower of two bodies at once", async () => {
+    const mayfly = createMayfly();
+    const answers = await Promise.all(["a", "b"].map((name) => send(mayfly, { name })));
+    const slower = answers.find(({ status }) => status !== 201);
+    expect(slower).toMatchObject({ status: 409, body: { code: "spec_mismatch", fields: ["name"] } });
+    expect(mayfly.simulator.state().firewalls).toHaveLength(1);
+  });
+});
+
+it("a firewall for machines that was made with a key, and has ended, is answered as ended", async () => {
+  const mayfly = createMayfly();
+  await mayfly.send("PUT", "/v1/machines/box", BODY);
+  mayfly.advance(MINUTE);
+  const body = { name: "web", deny_all: true, machines: ["box"] };
+  const send = () => mayfly.send("POST", "/v1/firewalls", body, env.ADMIN_TOKEN, { "Idempotency-Key": "k" });
+  expect((await send()).status).toBe(201);
+  await mayfly.send("POST", "/v1/firewalls/web/remove_from_resources", { machines: ["box"] });
+  expect((await mayfly.send("DELETE", "/v1/firewalls/web")).status).toBe(200);
+  expect(await send()).toMatchObject({ status: 200, body: { firewall: { status: "deleted" } } });
 });
 
 describe("in doubt about a create", () => {

@@ -36,9 +36,13 @@ describe("a machine is found", () => {
   });
 
   it("by its name before that, also where the name's machine has ended or the name was given up", async () => {
-    const { mayfly, ann, anns } = await withTwo();
-    const id = anns.provider_id ?? "";
+    const mayfly = createMayfly();
+    const ann = await mayfly.tokenOf("ann");
+    await mayfly.send("PUT", "/v1/machines/first", BODY, ann);
+    const id = String((servers(mayfly)[0]?.id ?? 0) + 1);
     expect((await mayfly.send("DELETE", `/v1/machines/${id}?tombstone=10m`, undefined, ann)).status).toBe(204);
+    const made = machineIn(await mayfly.send("PUT", "/v1/machines/box", BODY, ann));
+    expect(made.provider_id).toBe(id);
     expect((await mayfly.send("DELETE", `/v1/machines/${id}`, undefined, ann)).status).toBe(204);
     expect(servers(mayfly)).toHaveLength(2);
     mayfly.advance(11 * 60_000);
@@ -46,6 +50,20 @@ describe("a machine is found", () => {
     expect((await mayfly.send("DELETE", `/v1/machines/${id}`, undefined, ann)).status).toBe(200);
     expect(machineIn(await mayfly.send("DELETE", `/v1/machines/${id}`, undefined, ann))).toMatchObject({ name: id });
     expect(servers(mayfly)).toHaveLength(2);
+  });
+
+  it("by that id, but no name is forbidden by it: whoever means the machine is not told that there is none", async () => {
+    const { mayfly, ann, bob, anns } = await withTwo();
+    const path = `/v1/machines/${anns.provider_id}?tombstone=10m`;
+    for (const token of [ann, undefined])
+      expect(await mayfly.send("DELETE", path, undefined, token)).toMatchObject({
+        status: 422,
+        body: { code: "invalid_input", field: "tombstone" },
+      });
+    // To anybody else it is a name, whatever stands under that number.
+    expect((await mayfly.send("DELETE", path, undefined, bob)).status).toBe(204);
+    expect(servers(mayfly)).toHaveLength(2);
+    expect((await mayfly.send("DELETE", `/v1/machines/${anns.provider_id}`, undefined, ann)).status).toBe(200);
   });
 
   it("where a firewall is applied to it, a network is put over it, and by their ids as well", async () => {
@@ -123,6 +141,10 @@ describe("a name with a slash", () => {
     ["DELETE", "/v1/machines/feature/login", undefined],
     ["DELETE", "/v1/firewalls/feature/login", undefined],
     ["GET", "/v1/networks/a/b/c", undefined],
+    ["POST", "/v1/machines/feature/login/renew", { ttl: "1h" }],
+    ["POST", "/v1/machines/feature/login/attach_to_network", { network: "lab" }],
+    ["POST", "/v1/firewalls/feature/login/apply_to_resources", { machines: ["box"] }],
+    ["POST", "/v1/networks/feature%2Flogin/add_route", { destination: "0.0.0.0/0", gateway: "10.0.0.2" }],
   ])("is told the rule of names: %s %s", async (method, path, body) => {
     const mayfly = createMayfly();
     const ofNames: unknown = expect.stringContaining("RFC 1123");

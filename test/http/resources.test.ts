@@ -327,6 +327,30 @@ describe("what a machine uses", () => {
     expect(servers(mayfly)).toHaveLength(1);
   });
 
+  it("of a machine that was deleted by hand, or of one that is gone itself, nobody is sent to compare anything", async () => {
+    const mayfly = createMayfly();
+    await mayfly.send("POST", "/v1/firewalls", WALL);
+    await mayfly.send("POST", "/v1/networks", NET);
+    const machine = machineIn(await box(mayfly));
+    mayfly.advance(MINUTE);
+    await behind(mayfly, "DELETE", `/servers/${machine.provider_id}`);
+    const anew: unknown = expect.stringContaining("create it anew");
+    const gone = { status: 409, body: { code: "identity_mismatch", next: anew } };
+    for (const [path, body] of [
+      ["/v1/firewalls/web/apply_to_resources", { machines: ["box"] }],
+      ["/v1/firewalls/web/remove_from_resources", { machines: ["box"] }],
+      ["/v1/machines/box/attach_to_network", { network: "lab" }],
+    ] as const)
+      expect(await mayfly.send("POST", path, body)).toMatchObject(gone);
+    await behind(mayfly, "DELETE", `/firewalls/${state(mayfly).firewalls[0]?.id}`);
+    await mayfly.send("DELETE", "/v1/machines/box");
+    expect((await box(mayfly)).status).toBe(201);
+    expect(await mayfly.send("POST", "/v1/firewalls/web/apply_to_resources", { machines: ["box"] })).toMatchObject(
+      gone,
+    );
+    expect(servers(mayfly)).toHaveLength(1);
+  });
+
   it("I2: neither firewall nor network is put on a server that is not the machine any more", async () => {
     const mayfly = createMayfly();
     await mayfly.send("POST", "/v1/firewalls", WALL);

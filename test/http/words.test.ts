@@ -26,7 +26,7 @@ it("a refusal names the path, or the setting, that helps whoever came over HTTP"
   const attached = { ...BODY, firewalls: [{ deny_all: true }] };
   expect((await mayfly.send("PUT", "/v1/machines/box", attached)).body).toMatchObject({
     code: "invalid_input",
-    next: "If it is about a key, a firewall or a network that is gone there: DELETE it here, create it anew.",
+    next: "If it is about a key, a firewall or a network that is gone there: DELETE yours here, create it anew; leave out what is named by `id:`.",
   });
   const moved = createMayfly({ INSTALLATION: "another-installation" });
   expect((await moved.send("PUT", "/v1/machines/box", BODY)).body).toMatchObject({

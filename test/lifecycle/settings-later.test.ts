@@ -36,6 +36,16 @@ describe("where MAX_AGE is lowered", () => {
     expect(servers(mayfly)).toEqual([]);
   });
 
+  it("a renewal for less than a machine has left anyway is no mistake: it lives as long as was asked for, and longer", async () => {
+    const mayfly = createMayfly();
+    await put(mayfly, "box", { ttl: "12h" });
+    const { expires_at: end } = await box(mayfly);
+    mayfly.configure({ MAX_AGE: "2h" });
+    expect(await renew(mayfly, "3h")).toMatchObject({ status: 200, body: { machine: { expires_at: end } } });
+    expect((await renew(mayfly, "3h")).text).not.toContain("clamped_to");
+    expect((await renew(mayfly, "13h")).status).toBe(422);
+  });
+
   it("a machine whose row is lost keeps what its labels promise, and its most", async () => {
     const mayfly = createMayfly();
     await put(mayfly, "box", { ttl: "5h" });

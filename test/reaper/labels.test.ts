@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { between, leave } from "../behind.ts";
+import { behind, between, leave } from "../behind.ts";
 import { BODY, createMayfly, HOUR, minutes, refusing, SECOND, servers, type Mayfly } from "../mayfly.ts";
 
 /** Leaves less than the reserve for deletes, and notes what is called for from here on. */
@@ -82,4 +82,20 @@ describe("a label while the provider's rate limit is nearly used up", () => {
     await minutes(mayfly, 2);
     expect(await health(mayfly)).toMatch(/1 machine's label does not tell the lease's end/);
   });
+
+  it.each([0, 5, 14])(
+    "does not make health red where its machine was deleted by hand, and renewed all the same: %i min after an inventory",
+    async (after) => {
+      const mayfly = await running(["box"]);
+      await renew(mayfly, "box", "5h");
+      await minutes(mayfly, 15 + after);
+      await behind(mayfly, "DELETE", `/servers/${servers(mayfly)[0]?.id}`);
+      expect((await renew(mayfly, "box", "20h")).status).toBe(200);
+      for (let minute = 0; minute < 40; minute++) {
+        await minutes(mayfly, 1);
+        expect(await health(mayfly)).toContain("green");
+      }
+      expect(await mayfly.send("GET", "/v1/machines/box")).toMatchObject({ body: { machine: { reason: "lost" } } });
+    },
+  );
 });

@@ -139,7 +139,7 @@ const IN_OUR_WORDS: Partial<Record<RefusalCode | NonNullable<Refusal["about"]>, 
     next: "Name a server type that has a price in its region (GET /v1/server_types), or repeat the call later.",
   },
   attached: {
-    next: "If it is about a key, a firewall or a network that is gone there: DELETE it here, create it anew.",
+    next: "If it is about a key, a firewall or a network that is gone there: DELETE yours here, create it anew; leave out what is named by `id:`.",
   },
 };
 
