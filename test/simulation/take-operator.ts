@@ -1,4 +1,5 @@
 /** Lets happen what an operator and people's hands do. */
+import { firewallsOf } from "./world/truth.ts";
 import { performOperator } from "./acts/operator.ts";
 import { perform, type Scene } from "./acts.ts";
 import { strike } from "./judge/books.ts";
@@ -27,7 +28,11 @@ export async function takeOperator(
     meet(scene.books.met, `by hand ${what}`);
     strike(scene.books, "by hand", scene.clock.now);
     for (const before of those) {
-      if (what === "take_off_firewalls" || what === "take_out_of_networks") scene.books.unfinished.add(before.id);
+      if (what === "take_off_firewalls" || what === "take_out_of_networks") {
+        const { unfinished } = scene.books;
+        // What it has by the second time may not be what it was made with.
+        if (!unfinished.has(before.id)) unfinished.set(before.id, firewallsOf(before));
+      }
       scene.judge.changedByHand(before);
     }
     // That many machines are missing has sweeps doubt the inventory, for as long as nobody says that it is right.

@@ -8,8 +8,8 @@ export interface Books {
   readonly excuses: Set<string>;
   /** What has health red for as long as it likes, though nothing is wrong and nothing late. */
   readonly doubts: Set<string>;
-  /** Servers, some action of whose creation has failed. */
-  readonly unfinished: Set<number>;
+  /** Servers that were not given all that they were made with, or from which a person took it: the firewalls that they are to have. */
+  readonly unfinished: Map<number, readonly number[]>;
   /** When mayfly was last at work while the provider did not show a server, by its id. */
   readonly unseenAt: Map<number, number>;
   /** How often each fault struck, by what it is. */
@@ -50,7 +50,7 @@ export interface Books {
 export const openBooks = (): Books => ({
   excuses: new Set(),
   doubts: new Set(),
-  unfinished: new Set(),
+  unfinished: new Map(),
   unseenAt: new Map(),
   strikes: new Map(),
   wide: new Set(),

@@ -220,7 +220,7 @@ describe("what mayfly sends is watched", () => {
   it("I4: what could not be put on one machine excuses that one alone", async () => {
     const { books, call, lend, clock } = open();
     const id = await lend();
-    books.unfinished.add(id + 1);
+    books.unfinished.set(id + 1, []);
     clock.now += 3 * MINUTE;
     await call("GET", `/servers/${id}`);
     await call("DELETE", `/servers/${id}`);

@@ -8,7 +8,7 @@ import { GRAIN_MS, leastOf } from "./life.ts";
 import type { Clock } from "../world/provider.ts";
 import type { Rules } from "../kinds/kind.ts";
 import { HOUR, MINUTE, MOST_SKEW } from "../world/settings.ts";
-import { firstName, isOf, keyOf, labelEnd, labelsOf, resourcesOf, uidOf } from "../world/truth.ts";
+import { firewallsOf, firstName, isOf, keyOf, labelEnd, labelsOf, resourcesOf, uidOf } from "../world/truth.ts";
 
 /** What a call is judged by. */
 export interface Watch {
@@ -109,11 +109,12 @@ export function mayDie(
 ): boolean {
   if ((leases.of(uidOf(server))?.word ?? null) !== null) return true;
   const age = now - (books.born.get(server.id) ?? now);
-  // What it was made with could not be put on, or a person has taken it off.
-  const isWithout =
-    (server.public_net.firewalls.length === 0 && age > 2 * MINUTE) ||
-    (server.private_net.length === 0 && age >= rules.launchDeadline);
-  const isBare = books.unfinished.has(server.id) && isWithout;
+  // What it was made with could not be put on, or a person has taken it off; another firewall does not stand for it.
+  const made = books.unfinished.get(server.id);
+  const has = firewallsOf(server);
+  const isOpen = has.length === 0 || made?.some((one) => !has.includes(one)) === true;
+  const isWithout = (isOpen && age > 2 * MINUTE) || (server.private_net.length === 0 && age >= rules.launchDeadline);
+  const isBare = made !== undefined && isWithout;
   const isNotLaunched = server.status !== "running" && age >= rules.launchDeadline;
   const isOld = age > rules.maxAge + MOST_SKEW;
   return now >= endOf(server, books, leases) - GRAIN_MS || isNotLaunched || isBare || isOld;

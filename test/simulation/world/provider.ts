@@ -1,4 +1,5 @@
 /** The simulated provider as one history meets it: on the history's clock, with faults that are counted as they strike. */
+import { firewallsOf } from "./truth.ts";
 import * as z from "zod";
 import { createDrivenSimulator } from "../../driven-simulator.ts";
 import { ConnectionDropped, type Fault } from "../../simulator/simulator.ts";
@@ -133,7 +134,7 @@ export function openProvider(clock: Clock, books: Books, watchCall: WatchCall) {
         const struck = installed.length > 0 ? countHits(about, request) : [];
         for (const one of simulator.state().servers) {
           if (before.has(one.id)) continue;
-          if (struck.includes("action_error")) books.unfinished.add(one.id);
+          if (struck.includes("action_error")) books.unfinished.set(one.id, firewallsOf(one));
           for (const name of struck) {
             const seconds = EFFECTS_BY_NAME.get(name)?.hide_from_list_seconds ?? 0;
             if (seconds > 0) unlisted.set(one.id, clock.now + seconds * 1000);

@@ -15,6 +15,9 @@ export const firstName = (installation: string): string => installation.split(MO
 export const isOf = (server: Pick<ServerState, "labels">, installation: string): boolean =>
   labelsOf(server)[LABEL.managed] === "true" && firstName(labelsOf(server)[LABEL.installation] ?? "") === installation;
 
+export const firewallsOf = ({ public_net: { firewalls } }: Pick<ServerState, "public_net">): readonly number[] =>
+  firewalls.map(({ id }) => id);
+
 /** Ids of firewalls and networks that servers use: once a person has made such a server his own, they are his to free. */
 export const usedIds = ({ firewalls, networks }: State): ReadonlySet<number> =>
   new Set([
