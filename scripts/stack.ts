@@ -77,7 +77,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const configured = unstable_getMiniflareWorkerOptions(path("wrangler.toml"));
     const modules = options.modules ?? [{ path: "index.js", contents: await bundleOf(configured) }];
     const mf = new Miniflare(miniflareOptions({ ...options, modules }, configured, settings, ticks.onLog));
-    const url = (await mf.ready).origin;
+    const url = (await readyOn(mf, options.port ?? 0)).origin;
     const db = await mf.getD1Database("DB");
     await migrate(db);
     const worker = await mf.getWorker();
@@ -97,6 +97,19 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   } catch (error) {
     await server?.close();
     throw error;
+  }
+}
+
+/** What is told of a port that is taken would name an option that nobody has here. */
+async function readyOn(mf: Miniflare, port: number): Promise<URL> {
+  try {
+    return await mf.ready;
+  } catch (error) {
+    if (!(error instanceof Error && error.message.includes("Address already in use"))) throw error;
+    const who = "a process of an earlier start, if that one was killed, holds it still";
+    throw new Error(`the Worker cannot listen on 127.0.0.1:${port}: the port is taken (PORT names another; ${who})`, {
+      cause: error,
+    });
   }
 }
 

@@ -69,7 +69,8 @@ export function createApp(host: Host): Api {
   return app;
 }
 
-const SLASHED = /^\/v1\/(?:machines|firewalls|networks|ssh_keys)\/(.+\/.+)$/;
+/** What was meant to be a name: with a slash, as a branch has, or none at all, as an empty variable leaves. */
+const SLASHED = /^\/v1\/(?:machines|firewalls|networks|ssh_keys)\/(.+\/.+|)$/;
 /** The same before what is done to it. */
 const SLASHED_ACTED_ON =
   /^\/v1\/(?:machines|firewalls|networks)\/(.+\/.+)\/(?:renew|attach_to_network|apply_to_resources|remove_from_resources|add_route)$/;

@@ -1,10 +1,13 @@
 import * as z from "zod";
+import type { Principal } from "../auth/principal.ts";
+import { findMachine } from "../lifecycle/find.ts";
 import { EVENT_KINDS, tollOf, type EventRow } from "../machine/event.ts";
 import { toEur } from "../machine/money.ts";
-import { idOf } from "../machine/name.ts";
+import { idOf, type Ref } from "../machine/name.ts";
+import type { Scope } from "./edge/app-env.ts";
 import { adminShown, hookShown, oidcShown, tokenShown } from "./edge/evidence.ts";
 import { json, problems } from "./edge/openapi.ts";
-import { listedOwner } from "./edge/owner.ts";
+import { actor, listedOwner } from "./edge/owner.ts";
 import { type Api, createRoute } from "./edge/route.ts";
 import {
   account,
@@ -73,7 +76,7 @@ export function eventRoutes(app: Api): void {
   app.openapi(route, async (c) => {
     const scope = c.get("scope");
     const { page, per_page: perPage, kind: kinds, ...asked } = c.req.valid("query");
-    const listed = await scope.reads.events.list({
+    const filter = {
       owner: listedOwner(c, asked.owner),
       account: asked.account ?? null,
       machine: asked.machine ?? null,
@@ -82,9 +85,19 @@ export function eventRoutes(app: Api): void {
       kinds,
       page,
       perPage,
-    });
+    };
+    const named = await scope.reads.events.list(filter);
+    // What no machine was ever called may be the provider's id of one.
+    const meant = named.rows.length === 0 ? await byProviderId(scope, actor(c, asked.owner), asked.machine) : null;
+    const listed = meant === null ? named : await scope.reads.events.list({ ...filter, machine: meant });
     return c.json({ events: listed.rows.map(toJson), meta: metaOf({ page, perPage }, listed) }, 200);
   });
+}
+
+async function byProviderId(scope: Scope, principal: Principal, ref: Ref | undefined): Promise<Ref | null> {
+  if (ref?.by !== "name") return null;
+  const row = await findMachine(scope, principal, ref);
+  return row === null || row.name === ref.name ? null : { by: "uid", uid: row.uid };
 }
 
 function toJson(row: EventRow): z.infer<typeof eventJson> {

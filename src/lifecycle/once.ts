@@ -11,10 +11,15 @@ export const hasEndedSince = ({ phase, reason, destroyedAt }: MachineRow, since:
 export const whileEnding = (row: MachineRow): Outcome<Created> =>
   row.phase === "destroying" ? known(row) : refused(EXPIRED);
 
-/** A create's outcome, in which whoever is told that its machine has gone hears what a repeat is answered. */
-export const toldOnce = (outcome: Outcome<Created>): Outcome<Created> =>
-  !outcome.ok && outcome.refusal === RELEASED ? refused(RELEASED_ONCE) : outcome;
+/** A create's outcome in words that fit a key: of it comes the one name, and no repeat makes another machine in place of one that went. */
+export function toldOnce(outcome: Outcome<Created>): Outcome<Created> {
+  if (outcome.ok) return outcome;
+  const { refusal } = outcome;
+  if (refusal === RELEASED) return refused(RELEASED_ONCE);
+  return refusal.code === "name_taken" ? refused({ ...refusal, next: ANOTHER_NAME }) : outcome;
+}
 
+const ANOTHER_NAME = "Use another key: the name that comes of this one is taken at the provider.";
 const ANOTHER = "Use another key for another machine: under this one none is made for a day.";
 const EXPIRED: Refusal = {
   code: "expired",

@@ -72,11 +72,11 @@ describe("npm start", () => {
     await expect(start(settings)).rejects.toThrow(sentence);
   });
 
-  it("says that a port is taken", async () => {
+  it.each(["SIM_PORT", "PORT"])("says that a port is taken: %s", async (name) => {
     const taken = createServer();
-    const simPort = await freePort();
-    await new Promise<void>((resolve) => taken.listen(simPort, "127.0.0.1", resolve));
-    await expect(start({ SIM_PORT: String(simPort) })).rejects.toThrow("the port is taken");
+    const port = await freePort();
+    await new Promise<void>((resolve) => taken.listen(port, "127.0.0.1", resolve));
+    await expect(start({ [name]: String(port) })).rejects.toThrow(`127.0.0.1:${port}: the port is taken`);
     taken.close();
   });
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { between } from "../behind.ts";
+import { behind, between } from "../behind.ts";
 import { KEY_A } from "../simulator/sample-keys.ts";
 import { BODY, createMayfly, HOUR, machineIn, machinesIn, MINUTE, servers, type Mayfly } from "../mayfly.ts";
 
@@ -122,6 +122,16 @@ describe("a POST with an Idempotency-Key", () => {
     const slow = await post(mayfly, "k", body);
     expect([isHeld, slow.status, machineIn(slow).status]).toEqual([true, 200, "destroyed"]);
     expect(servers(mayfly)).toEqual([]);
+  });
+
+  it("whose name is a stranger's at the provider is told to use another key: there is no name to choose", async () => {
+    const mayfly = createMayfly();
+    const made = machineIn(await post(mayfly, "k"));
+    await behind(mayfly, "PUT", `/servers/${made.provider_id}`, { labels: {} });
+    await env.DB.prepare("DELETE FROM machines").run();
+    const another: unknown = expect.stringContaining("another key");
+    expect(await post(mayfly, "k")).toMatchObject({ status: 409, body: { code: "name_taken", next: another } });
+    expect((await post(mayfly, "k2")).status).toBe(201);
   });
 
   it("is tried anew after a refusal that made nothing", async () => {

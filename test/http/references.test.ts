@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 import { BODY, createMayfly, machineIn, servers, type Mayfly } from "../mayfly.ts";
 
 const RULES = [{ direction: "in", protocol: "tcp", port: "22" }];
@@ -64,6 +65,21 @@ describe("a machine is found", () => {
     expect((await mayfly.send("DELETE", path, undefined, bob)).status).toBe(204);
     expect(servers(mayfly)).toHaveLength(2);
     expect((await mayfly.send("DELETE", `/v1/machines/${anns.provider_id}`, undefined, ann)).status).toBe(200);
+  });
+
+  it("by that id in what has happened, of one's own alone", async () => {
+    const { mayfly, ann, bob, anns } = await withTwo();
+    const path = `/v1/events?machine=${anns.provider_id}`;
+    const kinds = z.object({ events: z.array(z.object({ kind: z.string() })) });
+    const told = async (token?: string) =>
+      kinds.parse((await mayfly.send("GET", path, undefined, token)).body).events.map(({ kind }) => kind);
+    expect(await told(ann)).toEqual(["created", "requested"]);
+    expect(await told()).toEqual(["created", "requested"]);
+    expect(await told(bob)).toEqual([]);
+    const second = await mayfly.send("GET", `${path}&per_page=1&page=2`, undefined, ann);
+    expect(kinds.parse(second.body).events).toMatchObject([{ kind: "requested" }]);
+    await mayfly.send("PUT", `/v1/machines/${anns.provider_id}`, BODY, bob);
+    expect(await told(bob)).toEqual(["created", "requested"]);
   });
 
   it("where a firewall is applied to it, a network is put over it, and by their ids as well", async () => {
@@ -133,7 +149,7 @@ describe("an owner", () => {
   });
 });
 
-describe("a name with a slash", () => {
+describe("a name with a slash, or an empty one", () => {
   it.each([
     ["PUT", "/v1/machines/feature/login", BODY],
     ["PUT", "/v1/machines/feature%2Flogin", BODY],
@@ -141,6 +157,8 @@ describe("a name with a slash", () => {
     ["DELETE", "/v1/machines/feature/login", undefined],
     ["DELETE", "/v1/firewalls/feature/login", undefined],
     ["GET", "/v1/networks/a/b/c", undefined],
+    ["PUT", "/v1/machines/", BODY],
+    ["DELETE", "/v1/firewalls/", undefined],
     ["POST", "/v1/machines/feature/login/renew", { ttl: "1h" }],
     ["POST", "/v1/machines/feature/login/attach_to_network", { network: "lab" }],
     ["POST", "/v1/firewalls/feature/login/apply_to_resources", { machines: ["box"] }],
