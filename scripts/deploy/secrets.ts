@@ -61,7 +61,8 @@ export function placeholderReason(token: string): string | null {
   return null;
 }
 
-const STAND_INS = { HCLOUD_TOKEN: "t".repeat(64), ADMIN_TOKEN: "a".repeat(48), INSTALLATION: "i".repeat(32) };
+/** Some that the Worker could use, where the true ones are not here. */
+export const STAND_INS = { HCLOUD_TOKEN: "t".repeat(64), ADMIN_TOKEN: "a".repeat(48), INSTALLATION: "i".repeat(32) };
 
 /** Throws, by name and rule, where the Worker would refuse one of these. */
 export function checkSecrets(secrets: Secrets): void {
