@@ -1,5 +1,6 @@
 // What the Worker logs, as far as the scripts beside this look at it.
 import * as z from "zod";
+import { jsonText } from "./json-text.ts";
 
 const items = z.array(z.unknown());
 
@@ -31,15 +32,6 @@ export type SweepLine = Extract<LogLine, { event: "sweep" }>;
 /** Reads a line; null when it is none of the Worker's own events. */
 export function readLogLine(line: string): LogLine | null {
   if (!line.startsWith("{")) return null;
-  const parsed = z.string().transform(toJson).pipe(logLine).safeParse(line);
+  const parsed = jsonText.pipe(logLine).safeParse(line);
   return parsed.data ?? null;
-}
-
-function toJson(text: string, context: z.RefinementCtx): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    context.addIssue("is not JSON");
-    return z.NEVER;
-  }
 }

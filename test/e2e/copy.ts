@@ -7,6 +7,7 @@ import { ROOT } from "./npm-start.ts";
 const PARTS = [
   ".oxfmtrc.json",
   ".oxlintrc.json",
+  "action",
   "migrations",
   "package.json",
   "public",

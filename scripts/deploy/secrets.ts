@@ -1,0 +1,72 @@
+// The secrets of a deployment: which are made, which are given, and where those that are made wait until they are put somewhere safe.
+import { randomBytes } from "node:crypto";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as z from "zod";
+import { readConfig } from "../../src/config.ts";
+import { base32 } from "../../src/machine/base32.ts";
+
+/** Beside wrangler.toml, and not in the repository. */
+export const SECRETS_FILE = "secrets.json";
+
+/** Those that can be made here; what else is required has to be given. */
+const MAKERS: Readonly<Record<string, () => string>> = {
+  INSTALLATION: () => base32(randomBytes(16)),
+  ADMIN_TOKEN: () => `admin-${randomBytes(24).toString("base64url")}`,
+};
+export const canMake = (name: string): boolean => name in MAKERS;
+export const make = (name: string): string => MAKERS[name]?.() ?? "";
+
+const file = z.record(z.string(), z.string());
+/** Secrets by name. */
+export type Secrets = Readonly<Record<string, string>>;
+
+/** What {@link SECRETS_FILE} has; nothing where there is none. Throws where it is something else than names and texts. */
+export async function readSecrets(root: string): Promise<Secrets> {
+  let text: string;
+  try {
+    text = await readFile(join(root, SECRETS_FILE), "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return {};
+    throw error;
+  }
+  try {
+    return file.parse(JSON.parse(text));
+  } catch (cause) {
+    // Not what it says: that may quote a secret.
+    throw new Error(`${SECRETS_FILE} must be a JSON object of names and texts`, { cause });
+  }
+}
+
+/** Adds to {@link SECRETS_FILE}, which nobody else may read; half a file is never seen. */
+export async function keepSecrets(root: string, secrets: Secrets): Promise<void> {
+  const path = join(root, SECRETS_FILE);
+  const text = `${JSON.stringify({ ...(await readSecrets(root)), ...secrets }, null, 2)}\n`;
+  await writeFile(`${path}.tmp`, text, { mode: 0o600 });
+  await rename(`${path}.tmp`, path);
+}
+
+/** Those of Hetzner have 64. */
+const SHORTEST_TOKEN = 32;
+const FEWEST_CHARACTERS = 10;
+const WORDS =
+  /(^|[^a-z])(api|canary|change|dummy|example|fake|here|hetzner|my|placeholder|sample|secret|simulated|test|todo|token|your)([^a-z]|$)/i;
+
+/** Why a text is no API token of Hetzner's, but stands for one; null where it may be one. */
+export function placeholderReason(token: string): string | null {
+  if (/[<>{}$\s]/.test(token)) return "it still has the marks of a placeholder in it";
+  if (token.length < SHORTEST_TOKEN) return `it has ${token.length} characters; those of Hetzner have 64`;
+  if (WORDS.test(token)) return "it is made of words, as tests have it";
+  if (new Set(token).size < FEWEST_CHARACTERS) return "it repeats a few characters";
+  return null;
+}
+
+/** Some that the Worker could use, where the true ones are not here. */
+export const STAND_INS = { HCLOUD_TOKEN: "t".repeat(64), ADMIN_TOKEN: "a".repeat(48), INSTALLATION: "i".repeat(32) };
+
+/** Throws, by name and rule, where the Worker would refuse one of these. */
+export function checkSecrets(secrets: Secrets): void {
+  readConfig({ ...STAND_INS, ...secrets });
+  const reason = secrets["HCLOUD_TOKEN"] === undefined ? null : placeholderReason(secrets["HCLOUD_TOKEN"].trim());
+  if (reason !== null) throw new Error(`HCLOUD_TOKEN is no token of a Hetzner project: ${reason}`);
+}
