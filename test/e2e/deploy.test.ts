@@ -106,8 +106,8 @@ describe("npm run deploy", () => {
     ["d1 create", "after"],
     ["d1 migrations apply", "before"],
     ["d1 migrations apply", "after"],
-    ["deploy", "before"],
-    ["deploy", "after"],
+    ["deploy --tag", "before"],
+    ["deploy --tag", "after"],
     ["d1 list", "before"],
     ["secret list", "before"],
   ] as const)("lost at `%s` %s it was done, and run again, ends the same", async (command, when) => {
@@ -156,6 +156,25 @@ describe("npm run deploy", () => {
       output: expect.stringContaining("INSTALLATION is never replaced") as unknown,
     });
   });
+
+  it.each(["before", "after"] as const)(
+    "goes on with a replacement that was lost %s it was deployed, and never takes it for the one that holds",
+    async (when) => {
+      await deploy();
+      const old = (await kept())["ADMIN_TOKEN"];
+      await cloudflare.order({ url: stack.url, loses: { command: "deploy --tag", when } });
+      expect(await deploy(["--yes", "--replace", "ADMIN_TOKEN"])).toMatchObject({ code: 1 });
+      const begun = (await kept())["NEW_ADMIN_TOKEN"];
+      expect(await kept()).toMatchObject({
+        ADMIN_TOKEN: old,
+        NEW_ADMIN_TOKEN: expect.stringMatching(/^admin-/) as unknown,
+      });
+      expect((await deploy()).output).toContain("NEW_ADMIN_TOKEN may not be the one that holds");
+      expect(await deploy(["--yes", "--replace", "ADMIN_TOKEN"])).toMatchObject({ code: 0 });
+      expect((await cloudflare.see()).secrets?.["ADMIN_TOKEN"]).toBe(begun);
+      expect(await kept()).toEqual({ INSTALLATION: expect.any(String) as unknown, ADMIN_TOKEN: begun });
+    },
+  );
 
   it("shows its plan and stops where nobody can be asked", async () => {
     const { code, output } = await deploy([]);
