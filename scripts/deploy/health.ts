@@ -46,7 +46,7 @@ export function causeOf(error: unknown): string {
   return error.cause instanceof Error && error.cause.message !== "" ? error.cause.message : error.message;
 }
 
-const EVERY_MS = 2_000;
+const EVERY_MS = 1_000;
 /** So that a long wait is seen to go on. */
 const SAY_EVERY_MS = 60_000;
 

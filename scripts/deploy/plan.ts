@@ -2,7 +2,16 @@
 import type { Difference, Wanted } from "./difference.ts";
 import { tryToken } from "./hetzner-token.ts";
 import { waitForHealth, type Fetch } from "./health.ts";
-import { canMake, checkSecrets, keepSecrets, make, SECRETS_FILE, type Secrets } from "./secrets.ts";
+import {
+  canMake,
+  checkSecrets,
+  keepSecrets,
+  make,
+  nameOfNew,
+  SECRETS_FILE,
+  settleSecrets,
+  type Secrets,
+} from "./secrets.ts";
 import type { Terminal } from "./terminal.ts";
 import { keepUrl, urlIn } from "./url.ts";
 import { demand, type Wrangler } from "./wrangler.ts";
@@ -42,7 +51,7 @@ export function planOf(difference: Difference, wanted: Wanted, world: World): St
   );
   let { url } = world;
   const steps = [
-    ...makeMissing(difference, world, secrets),
+    ...makeMissing(difference, wanted, world, secrets),
     ...tryHetzner(difference, world, secrets),
     ...prepareDatabase(difference, wanted, world),
   ];
@@ -52,6 +61,7 @@ export function planOf(difference: Difference, wanted: Wanted, world: World): St
       changes: true,
       async carryOut() {
         const ran = await deploy(world.wrangler, wanted.tag, secrets);
+        await settleSecrets(world.root, wanted.replace);
         url = world.url ?? urlIn(ran);
         if (url !== null) await keepUrl(world.root, url);
       },
@@ -76,17 +86,24 @@ const deploy = (wrangler: Wrangler, tag: string, secrets: Secrets) => {
   return demand(wrangler, [...args, "--secrets-file", "/dev/stdin"], JSON.stringify(secrets));
 };
 
-function makeMissing({ secrets: wanted }: Difference, { given, root }: World, secrets: Record<string, string>): Step[] {
-  const names = wanted.filter((name) => given[name] === undefined && canMake(name));
+function makeMissing(
+  difference: Difference,
+  { replace }: Wanted,
+  { given, root }: World,
+  secrets: Record<string, string>,
+): Step[] {
+  const names = difference.secrets.filter((name) => given[name] === undefined && canMake(name));
   if (names.length === 0) return [];
+  const it = names.length === 1 ? "it" : "them";
   return [
     {
-      describe: `make ${names.join(", ")}, and keep ${names.length === 1 ? "it" : "them"} in ${SECRETS_FILE} until you have put ${names.length === 1 ? "it" : "them"} somewhere safe`,
+      describe: `make ${names.join(", ")}, and keep ${it} in ${SECRETS_FILE} until you have put ${it} somewhere safe`,
       changes: true,
       async carryOut() {
-        const made = Object.fromEntries(names.map((name) => [name, make(name)]));
-        await keepSecrets(root, made);
-        Object.assign(secrets, made);
+        for (const name of names) {
+          secrets[name] = make(name);
+          await keepSecrets(root, { [replace.includes(name) ? nameOfNew(name) : name]: secrets[name] });
+        }
       },
     },
   ];

@@ -5,7 +5,7 @@ import { checkLogin, lookAt } from "./cloudflare.ts";
 import { differenceOf, type Difference, type Wanted } from "./difference.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { planOf, type Step, type World } from "./plan.ts";
-import { canMake, checkSecrets, readSecrets, SECRETS_FILE, type Secrets } from "./secrets.ts";
+import { canMake, checkSecrets, nameOfNew, readSecrets, SECRETS_FILE, type Secrets } from "./secrets.ts";
 import type { Terminal } from "./terminal.ts";
 import { migrationsOf, readToml, type Toml } from "./toml.ts";
 import { knownUrl } from "./url.ts";
@@ -62,8 +62,8 @@ async function givenFor(
   const kept = await readSecrets(root);
   const said = (name: string): string | undefined => {
     if (env[name]) return env[name];
-    // What is to be replaced is what lies there.
-    return replace.includes(name) ? undefined : kept[name] || undefined;
+    // What is to be replaced may lie there too; and so may what was to replace it, in a run that was broken off.
+    return kept[replace.includes(name) ? nameOfNew(name) : name] || undefined;
   };
   const pairs = [...secrets, "INSTALLATION"].flatMap((name) => {
     const value = said(name);
@@ -123,6 +123,10 @@ async function tellSecrets({ secrets }: Difference, { root, env, terminal, say }
     say(
       `${SECRETS_FILE} has ${names.join(", ")}: put ${names.length === 1 ? "it" : "them"} into your password manager, then delete the file. ` +
         `An ADMIN_TOKEN that is lost can be replaced, INSTALLATION cannot: it marks what is yours at Hetzner.`,
+    );
+  if (names.includes(nameOfNew("ADMIN_TOKEN")))
+    say(
+      `${nameOfNew("ADMIN_TOKEN")} may not be the one that holds: the run that made it did not come to its end. --replace ADMIN_TOKEN goes on with it.`,
     );
   if (secrets.includes("HCLOUD_TOKEN") && env["HCLOUD_TOKEN"])
     say("HCLOUD_TOKEN is with Cloudflare now: take it out of the environment.");

@@ -38,11 +38,26 @@ export async function readSecrets(root: string): Promise<Secrets> {
   }
 }
 
-/** Adds to {@link SECRETS_FILE}, which nobody else may read; half a file is never seen. */
-export async function keepSecrets(root: string, secrets: Secrets): Promise<void> {
+/** The name in the file of one that takes another's place, until it does. */
+export const nameOfNew = (name: string): string => `NEW_${name}`;
+
+/** Adds to {@link SECRETS_FILE}, which nobody else may read. */
+export const keepSecrets = async (root: string, secrets: Secrets): Promise<void> =>
+  writeSecrets(root, { ...(await readSecrets(root)), ...secrets });
+
+/** Those that have taken another's place are in the file under its name, if they are there at all. */
+export async function settleSecrets(root: string, names: readonly string[]): Promise<void> {
+  const kept = await readSecrets(root);
+  const settled = Object.entries(kept).filter(([name]) => !names.includes(name) || kept[nameOfNew(name)] === undefined);
+  const nameOf = (name: string): string => names.find((one) => nameOfNew(one) === name) ?? name;
+  if (settled.length > 0)
+    await writeSecrets(root, Object.fromEntries(settled.map(([name, value]) => [nameOf(name), value])));
+}
+
+/** Half a file is never seen. */
+async function writeSecrets(root: string, secrets: Secrets): Promise<void> {
   const path = join(root, SECRETS_FILE);
-  const text = `${JSON.stringify({ ...(await readSecrets(root)), ...secrets }, null, 2)}\n`;
-  await writeFile(`${path}.tmp`, text, { mode: 0o600 });
+  await writeFile(`${path}.tmp`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
   await rename(`${path}.tmp`, path);
 }
 

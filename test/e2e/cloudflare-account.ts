@@ -22,6 +22,8 @@ export interface CloudflareAccount {
   readonly copy: Copy;
   /** Makes it empty, with this order for its wrangler. */
   reset(order: Order): Promise<void>;
+  /** Another order for the same account. */
+  order(order: Order): Promise<void>;
   set(state: Account): Promise<void>;
   see(): Promise<Account>;
   /** The commands of wrangler since the last `reset`. */
@@ -64,6 +66,7 @@ export async function openAccount(): Promise<CloudflareAccount> {
       await write("account", EMPTY);
       await write("order", order);
     },
+    order: (order) => write("order", order),
     set: (state) => write("account", state),
     async see() {
       return account.parse(JSON.parse(await readFile(`${folder}/account.json`, "utf8")));

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -11,6 +12,9 @@ import type { Account } from "./fake-wrangler.ts";
 
 const TOKEN = "Zx81kQpLm3Vt6RwYb2Nc5Hd7Js9Gf4Ka0Eu1Ti8Oq3Pz6Xv2Cm5Bn7Ld9Sw4Ry0";
 const LAST = "0025_spec_fields.sql";
+/** util-linux lends a terminal to a program that has none. */
+const HAS_TERMINAL = process.platform === "linux" && existsSync("/usr/bin/script");
+if (!HAS_TERMINAL) console.log("skipped: no script(1) here, so npm run deploy is not tried on a terminal");
 /** As in CI. */
 const NOBODY: Terminal = {
   isThere: false,
@@ -106,8 +110,8 @@ describe("npm run deploy", () => {
     ["d1 create", "after"],
     ["d1 migrations apply", "before"],
     ["d1 migrations apply", "after"],
-    ["deploy", "before"],
-    ["deploy", "after"],
+    ["deploy --tag", "before"],
+    ["deploy --tag", "after"],
     ["d1 list", "before"],
     ["secret list", "before"],
   ] as const)("lost at `%s` %s it was done, and run again, ends the same", async (command, when) => {
@@ -156,6 +160,25 @@ describe("npm run deploy", () => {
       output: expect.stringContaining("INSTALLATION is never replaced") as unknown,
     });
   });
+
+  it.each(["before", "after"] as const)(
+    "goes on with a replacement that was lost %s it was deployed, and never takes it for the one that holds",
+    async (when) => {
+      await deploy();
+      const old = (await kept())["ADMIN_TOKEN"];
+      await cloudflare.order({ url: stack.url, loses: { command: "deploy --tag", when } });
+      expect(await deploy(["--yes", "--replace", "ADMIN_TOKEN"])).toMatchObject({ code: 1 });
+      const begun = (await kept())["NEW_ADMIN_TOKEN"];
+      expect(await kept()).toMatchObject({
+        ADMIN_TOKEN: old,
+        NEW_ADMIN_TOKEN: expect.stringMatching(/^admin-/) as unknown,
+      });
+      expect((await deploy()).output).toContain("NEW_ADMIN_TOKEN may not be the one that holds");
+      expect(await deploy(["--yes", "--replace", "ADMIN_TOKEN"])).toMatchObject({ code: 0 });
+      expect((await cloudflare.see()).secrets?.["ADMIN_TOKEN"]).toBe(begun);
+      expect(await kept()).toEqual({ INSTALLATION: expect.any(String) as unknown, ADMIN_TOKEN: begun });
+    },
+  );
 
   it("shows its plan and stops where nobody can be asked", async () => {
     const { code, output } = await deploy([]);
@@ -235,20 +258,23 @@ describe("npm run deploy", () => {
     expect(await changing()).toEqual([]);
   });
 
-  it("asks on a terminal, for the token without showing it, and shows the admin token once", async () => {
-    const typed = [
-      [/Type yes to do it: /, "yes\n"],
-      [/HCLOUD_TOKEN: /, `${TOKEN}\r`],
-    ] as const;
-    const { code, output } = await cloudflare.runOnTerminal("scripts/deploy.ts", typed, given({ HCLOUD_TOKEN: "" }));
-    expect(code).toBe(0);
-    const { secrets } = await cloudflare.see();
-    expect(secrets?.["HCLOUD_TOKEN"]).toBe(TOKEN);
-    expect(output.split(secrets?.["ADMIN_TOKEN"] ?? "-")).toHaveLength(2);
-    await expectSecrecy(output);
-  });
+  it.skipIf(!HAS_TERMINAL)(
+    "asks on a terminal, for the token without showing it, and shows the admin token once",
+    async () => {
+      const typed = [
+        [/Type yes to do it: /, "yes\n"],
+        [/HCLOUD_TOKEN: /, `${TOKEN}\r`],
+      ] as const;
+      const { code, output } = await cloudflare.runOnTerminal("scripts/deploy.ts", typed, given({ HCLOUD_TOKEN: "" }));
+      expect(code).toBe(0);
+      const { secrets } = await cloudflare.see();
+      expect(secrets?.["HCLOUD_TOKEN"]).toBe(TOKEN);
+      expect(output.split(secrets?.["ADMIN_TOKEN"] ?? "-")).toHaveLength(2);
+      await expectSecrecy(output);
+    },
+  );
 
-  it("does nothing for any other answer than yes", async () => {
+  it.skipIf(!HAS_TERMINAL)("does nothing for any other answer than yes", async () => {
     const answer = await cloudflare.runOnTerminal("scripts/deploy.ts", [[/Type yes to do it: /, "y\n"]], given());
     expect(answer).toMatchObject({ code: 1, output: expect.stringContaining("nothing was done") as unknown });
     expect(await changing()).toEqual([]);

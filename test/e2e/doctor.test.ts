@@ -107,10 +107,10 @@ describe("npm run doctor", () => {
   });
 
   it("sees that cron is dead", async () => {
-    await sql("UPDATE locks SET last_good_cron_at = last_good_cron_at - 600000, first_sweep_at = 1");
+    await sql("UPDATE locks SET last_good_cron_at = last_good_cron_at - 650000, first_sweep_at = 1");
     expect(await notOk()).toEqual([
-      expect.stringMatching(/^bad health: no good sweep for 6\d\d s/),
-      expect.stringMatching(/^bad cron: the last good sweep was 6\d\d s ago\. Does it run/),
+      expect.stringMatching(/^bad health: no good sweep for 6[45]\d s/),
+      expect.stringMatching(/^bad cron: the last good sweep was 6[45]\d s ago\. Does it run/),
     ]);
   });
 
@@ -139,7 +139,9 @@ describe("npm run doctor", () => {
 
   it("sees that this machine's clock is wrong", async () => {
     const now = () => Date.now() - 60_000;
-    expect(await notOk({ now })).toEqual([expect.stringMatching(/^warn clock: (59|60)\.\d s ahead of this machine's/)]);
+    expect(await notOk({ now })).toEqual([
+      expect.stringMatching(/^warn clock: (5[89]|6[012])\.\d s ahead of this machine's/),
+    ]);
   });
 
   it("cannot compare clocks where the server does not tell its own", async () => {
