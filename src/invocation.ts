@@ -139,7 +139,7 @@ function openRequest(
     openFor: (caller, delivery) => ({
       ...scope,
       store: openStoreAs({ signature: signatureOf(caller.evidence), ...(delivery === null ? {} : { delivery }) }),
-      withinRate: paceOf(known.byAccount, caller),
+      ...paceOf(known.byAccount, caller),
     }),
     reads: invocation.openStore({ readOnly: true }),
     rules: { ...rulesOf(config), defaultTtlMs, creates, maxMachines, maxMicroEurPerMonth, currency, profiles },
@@ -162,6 +162,7 @@ function openRequest(
     expirePass: once((leaving) => expirePass(openSweep(invocation, config, runtime.now()), leaving, runtime.log)),
     // Of nobody that is known yet; each caller is paced from when it is.
     withinRate: async () => done(undefined),
+    mayLook: async () => true,
     looks,
     log: runtime.log,
     sweep: (order) =>

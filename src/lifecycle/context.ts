@@ -71,6 +71,8 @@ export interface RequestContext extends Context {
    * many; it stays so to the end of the call.
    */
   readonly withinRate: () => Promise<Outcome<void>>;
+  /** The same for a look at machines, which only shows them: counts this call once among those of its account that look. */
+  readonly mayLook: () => Promise<boolean>;
   /** When machines were last looked at one by one, and what that showed. */
   readonly looks: Looks;
 }

@@ -21,7 +21,7 @@ export interface Looked {
 }
 
 type Noting = Pick<RequestContext, "store" | "credential" | "rules" | "now" | "looks">;
-type Looking = Noting & Pick<RequestContext, "driver" | "capabilities" | "withinRate">;
+type Looking = Noting & Pick<RequestContext, "driver" | "capabilities" | "mayLook">;
 
 /**
  * Looks at a machine again by its id, if it was last seen more than 30 s ago, or 3 s while it is being created. A look writes what has
@@ -35,7 +35,7 @@ export async function lookAgain(context: Looking, row: MachineRow): Promise<Look
   if (row.phase !== "active" || providerId === null) return { row, observed: null };
   const last = looks.last(uid);
   if (isFresh(row, last, now())) return toldOf(row, last);
-  if (capabilities.hasHeadroom?.() === false || !(await context.withinRate()).ok) return toldOf(row, last);
+  if (capabilities.hasHeadroom?.() === false || !(await context.mayLook())) return toldOf(row, last);
   // Before it is asked, so that whoever comes meanwhile does not ask as well, nor wait for a provider that hangs.
   looks.note(uid, { askedAt: now(), told: last?.told ?? null });
   return onDriverError(

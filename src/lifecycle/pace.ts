@@ -9,10 +9,17 @@ import { done, onDriverError, refusalOf, refused, type Outcome, type Refusal } f
 /** Counts one more under a key, and tells whether that is within the rate. */
 export type Brake = (key: string) => Promise<boolean>;
 
-/** What paces the calls of whoever is calling: {@link RequestContext.withinRate} of one call. */
-export function paceOf(brake: Brake, { account, policy }: Principal): () => Promise<Outcome<void>> {
+/**
+ * What paces one call of whoever is calling. Looks are counted by themselves: whoever watches many machines is not to be kept from making
+ * one.
+ */
+export function paceOf(brake: Brake, { account, policy }: Principal): Pick<RequestContext, "withinRate" | "mayLook"> {
   let counted: Promise<boolean> | undefined;
-  return async () => ((await (counted ??= brake(account))) ? done(undefined) : refused(tooMany(policy.name)));
+  let looked: Promise<boolean> | undefined;
+  return {
+    withinRate: async () => ((await (counted ??= brake(account))) ? done(undefined) : refused(tooMany(policy.name))),
+    mayLook: () => (looked ??= brake(`look ${account}`)),
+  };
 }
 
 /**

@@ -54,7 +54,7 @@ async function look<Row extends ShownMachine>(
   );
   if (won.length === 0) return rows;
   // After the claim, so that only looks count: over the rate the next may look three seconds later, as after any look.
-  if (!(await context.withinRate()).ok) return rows;
+  if (!(await context.mayLook())) return rows;
   const looking = async () => {
     const selector = ourSelector(rules.installations, { [LABEL.uid]: won.map(({ uid }) => uid) });
     const machines = await driver.list(selector, { maxPages: MOST_PAGES });

@@ -34,7 +34,7 @@ const isNeverRefused = ({ method, path }: { readonly method: string; readonly pa
 /** From here on the call counts for the account of its caller, as soon as it needs the provider. */
 export const paceAccount = (host: Host) =>
   createMiddleware<AppEnv>(async (c, next) => {
-    const withinRate = paceOf(host.openBrakes(c.env).byAccount, c.get("principal"));
-    c.set("scope", { ...c.get("scope"), withinRate });
+    const pace = paceOf(host.openBrakes(c.env).byAccount, c.get("principal"));
+    c.set("scope", { ...c.get("scope"), ...pace });
     await next();
   });
