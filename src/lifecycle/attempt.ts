@@ -158,8 +158,9 @@ async function failed(
   const held = error.existing && (await heldByOurs(context, error.existing, row, said));
   if (held) return held;
   const refusal = attachments.length > 0 ? hinted(refusalOf(error)) : refusalOf(error);
-  await giveUp(context, { row, claim }, refusal, isDefinite(error, claim.resumed));
-  return refused(refusal);
+  const isCertain = isDefinite(error, claim.resumed);
+  await giveUp(context, { row, claim }, refusal, isCertain);
+  return refused(isCertain ? { ...refusal, madeNothing: true } : refusal);
 }
 
 /**

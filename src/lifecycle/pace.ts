@@ -34,7 +34,8 @@ export async function mayAsk({
   if (!paced.ok) return paced;
   return onDriverError<Outcome<void>, Outcome<void>>(
     async () => done(capabilities.checkHeadroom?.()),
-    (error) => refused(refusalOf(error)),
+    // It was not sent.
+    (error) => refused({ ...refusalOf(error), madeNothing: true }),
   );
 }
 

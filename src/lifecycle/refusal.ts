@@ -55,6 +55,8 @@ export interface Refusal {
   readonly limit?: string;
   /** It may have been done all the same. */
   readonly isUncertain?: true;
+  /** It is certain that nothing was made, though its code alone does not tell. */
+  readonly madeNothing?: true;
   /** Of what a policy forbids: which, and how much there is, where that can be counted. */
   readonly policy?: string;
   readonly figures?: Figures;
@@ -90,7 +92,7 @@ export const specMismatch = (name: string, fields: readonly string[]): Refusal =
 /** The same of a call and its repeat under one idempotency key. */
 export const otherThanBefore = (fields: readonly string[]): Refusal => ({
   code: "spec_mismatch",
-  message: `This Idempotency-Key was used with another body, less than a day ago${otherIn(fields)}.`,
+  message: `This Idempotency-Key stands for another body${otherIn(fields)}.`,
   next: "Repeat the first body, or use another key.",
   ...(fields.length === 0 ? {} : { fields }),
 });

@@ -241,6 +241,17 @@ describe("in doubt about a create", () => {
     expect(servers(mayfly)).toHaveLength(1);
   });
 
+  it("a POST without a key that was refused for certain is told to repeat it, which makes no second machine", async () => {
+    const mayfly = createMayfly();
+    mayfly.simulator.fault({ method: "POST", path: "^/v1/servers$", status: 429, code: "rate_limit_exceeded" });
+    const { status, body } = await post(mayfly, null);
+    expect([status, body]).toMatchObject([503, { next: "Repeat the same call; it cannot double anything." }]);
+    expect(body).not.toHaveProperty("name");
+    mayfly.advance(MINUTE);
+    expect((await post(mayfly, null)).status).toBe(201);
+    expect(servers(mayfly)).toHaveLength(1);
+  });
+
   it("a POST with a key, and a PUT, are told to repeat the call, and under which name the machine may be", async () => {
     const mayfly = createMayfly();
     for (const send of [() => post(mayfly, "k"), () => mayfly.send("PUT", "/v1/machines/box", BODY)]) {

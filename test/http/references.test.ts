@@ -133,6 +133,15 @@ describe("an owner", () => {
     expect(servers(mayfly)).toHaveLength(2);
   });
 
+  it("`lost` makes nothing: it is the owner of what was found without one", async () => {
+    const mayfly = createMayfly();
+    const refused = { status: 422, body: { code: "invalid_input", field: "owner" } };
+    expect(await mayfly.send("PUT", "/v1/machines/box?owner=lost", BODY)).toMatchObject(refused);
+    const firewall = { name: "web", deny_all: true };
+    expect(await mayfly.send("POST", "/v1/firewalls?owner=lost", firewall)).toMatchObject(refused);
+    expect(mayfly.simulator.requests()).toEqual([]);
+  });
+
   it.each([
     "admin",
     "lost",

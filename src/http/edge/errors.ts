@@ -25,7 +25,7 @@ interface Making {
 export function toProblem(error: unknown, { making: name, instead }: Making): HttpProblem {
   const problem = meaningOf(error);
   const { code, details } = problem;
-  if (!IN_DOUBT.has(code)) return problem;
+  if (!IN_DOUBT.has(code) || details.madeNothing === true) return problem;
   const told = { ...details, more: { ...details.more, name } };
   return new HttpProblem(code, instead === undefined ? told : { ...told, next: instead });
 }

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { actingFor, type Principal } from "../../auth/principal.ts";
 import type { AppEnv } from "./app-env.ts";
-import { HttpProblem } from "./problem.ts";
+import { HttpProblem, invalidField } from "./problem.ts";
 
 /** Whom a call acts as: its caller, or for an admin the owner that `?owner=` names. */
 export function actor(c: Context<AppEnv>, owner: string | undefined): Principal {
@@ -14,6 +14,13 @@ export function actor(c: Context<AppEnv>, owner: string | undefined): Principal 
     rule: "must be left out, or be the caller's own: only an admin acts for others",
     next: "Leave `owner` out.",
   });
+}
+
+/** The same for whoever makes something, which is to be somebody's: `lost` is only found. */
+export function maker(c: Context<AppEnv>, owner: string | undefined): Principal {
+  if (owner === "lost")
+    throw invalidField("owner", "must be somebody who can own something: `lost` is what was found without");
+  return actor(c, owner);
 }
 
 /** Whose things a list shows: everybody's to an admin who names nobody, which is null. */

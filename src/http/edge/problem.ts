@@ -84,6 +84,8 @@ export interface ProblemDetails {
   readonly rule?: string;
   readonly retryAfterSeconds?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** It is certain that nothing was made, though the code alone leaves it open. */
+  readonly madeNothing?: true;
   /** What else the body tells, under names of its own. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
@@ -152,6 +154,7 @@ function problemOf(refusal: Refusal): HttpProblem {
     ...IN_OUR_WORDS[about ?? code],
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...(rule === undefined ? {} : { rule }),
+    ...(refusal.madeNothing === undefined ? {} : { madeNothing: refusal.madeNothing }),
     ...problem,
     more: {
       fields,

@@ -13,7 +13,7 @@ import { inBackground } from "../edge/background.ts";
 import type { AppEnv, Scope } from "../edge/app-env.ts";
 import { needsBody } from "../edge/body.ts";
 import { json, problems } from "../edge/openapi.ts";
-import { actor } from "../edge/owner.ts";
+import { maker } from "../edge/owner.ts";
 import { unwrap, validOf } from "../edge/problem.ts";
 import { keyHeader, ownerQuery, wait } from "../edge/schemas.ts";
 import { machineBody, orderOf, type MachineBody } from "./body.ts";
@@ -95,7 +95,7 @@ interface Call {
 
 async function create(c: Context<AppEnv>, { name, isOnce = false, asked, sent }: Call) {
   const scope = c.get("scope");
-  const principal = actor(c, asked.owner);
+  const principal = maker(c, asked.owner);
   c.set("making", name);
   const order = orderOf(sent);
   // Nobody pays with a sweep for what is refused at sight.

@@ -5,7 +5,7 @@ import { createResource } from "../../lifecycle/create-resource.ts";
 import { resourceId, type ResourceKind, type ResourceSpec } from "../../machine/resource.ts";
 import type { AppEnv } from "../edge/app-env.ts";
 import { needsBody } from "../edge/body.ts";
-import { actor } from "../edge/owner.ts";
+import { maker } from "../edge/owner.ts";
 import { json, problems } from "../edge/openapi.ts";
 import { unwrap } from "../edge/problem.ts";
 import { type Api, createRoute } from "../edge/route.ts";
@@ -94,7 +94,7 @@ async function create(
   on?: readonly string[],
 ) {
   const scope = c.get("scope");
-  const principal = actor(c, owner);
+  const principal = maker(c, owner);
   const spec = specOf();
   const order = { name, spec, labels: own, ttl, idempotencyKey: c.req.header("Idempotency-Key") };
   const created =
