@@ -148,6 +148,17 @@ describe("npm run deploy", () => {
     expect((await cloudflare.calls()).map(({ input }) => input).join("")).toBe("");
   });
 
+  it("deploys again where a file differs that is served from a folder in public/", async () => {
+    const file = "public/ci/machine.sh";
+    await deploy();
+    const before = await readFile(join(cloudflare.copy.path, file), "utf8");
+    await cloudflare.copy.write(file, `${before}# changed\n`);
+    const changed = await deploy(["--check"]);
+    await cloudflare.copy.write(file, before);
+    expect(changed).toEqual({ code: 1, output: "to do: deploy mayfly (what is deployed differs)\n" });
+    expect(await deploy(["--check"])).toEqual({ code: 0, output: "nothing differs\n" });
+  });
+
   it("replaces a secret when it is told to, never INSTALLATION", async () => {
     await deploy();
     const { secrets } = await cloudflare.see();

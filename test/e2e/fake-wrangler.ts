@@ -1,5 +1,5 @@
 // Stands in for wrangler on the PATH: does what is asked to an account that is a file, and records each command with its standard input.
-// Commands that no deploy needs are errors.
+// Commands that neither a deploy nor docs/operations.md needs are errors.
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import * as z from "zod";
 
@@ -79,7 +79,7 @@ function carryOut(
   } else if (command.startsWith("versions view version-")) {
     tell({ id: args[2], annotations: { "workers/tag": state.tags.at(-1) } });
   } else if (command === "versions list --json") {
-    tell(state.tags.map((_, index) => ({ id: `${index}2345678-0000-4000-8000-000000000000` })));
+    tell(state.tags.map((_, index) => ({ id: idOf(index) })));
   } else if (command === "d1 info mayfly --json") {
     tell({ database_size: rules.bytes, rows_read_24h: 1000, rows_written_24h: 200 });
   } else if (command === "d1 create mayfly") {
@@ -90,8 +90,38 @@ function carryOut(
     state.applied = readdirSync("migrations").toSorted();
   } else if (args[0] === "deploy") {
     deploy(args, input, state, rules);
-  } else fail(`the fake knows no such command: ${command}`);
+  } else if (!operate(args, command, input, state)) fail(`the fake knows no such command: ${command}`);
 }
+
+/** What people do by hand; false where it is none of that. */
+function operate(args: readonly string[], command: string, input: string, state: Account): boolean {
+  const tell = (value: unknown): void => console.log(JSON.stringify(value, null, 2));
+  const [first, second, third = ""] = args;
+  if (command.startsWith("secret put ") || command.startsWith("secret delete ")) {
+    if (state.secrets === null) fail("there is no Worker of that name");
+    const { [third]: old, ...others } = state.secrets;
+    if (second === "delete" && old === undefined) fail(`there is no secret ${third}`);
+    state.secrets = second === "put" ? { ...others, [third]: input.trimEnd() } : others;
+  } else if (command === "versions list") {
+    for (const [index, tag] of state.tags.entries()) console.log(`Version ID:  ${idOf(index)}\nTag:         ${tag}`);
+  } else if (first === "rollback") {
+    const tag = state.tags.find((_, index) => idOf(index) === second);
+    if (tag === undefined) fail(`there is no version ${second}`);
+    state.tags.push(tag);
+  } else if (/^d1 time-travel (info|restore) mayfly --timestamp \S+$/.test(command)) {
+    if (!state.databases.includes("mayfly")) fail("Couldn't find a D1 DB named 'mayfly'");
+    tell({ bookmark: "00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683" });
+  } else if (command === "delete --force") {
+    state.secrets = null;
+    state.tags = [];
+  } else if (command === "d1 delete mayfly --skip-confirmation") {
+    state.databases = state.databases.filter((name) => name !== "mayfly");
+    state.applied = [];
+  } else return false;
+  return true;
+}
+
+const idOf = (index: number): string => `${index}2345678-0000-4000-8000-000000000000`;
 
 function deploy(args: readonly string[], input: string, state: Account, { url }: z.infer<typeof order>): void {
   const secrets = {
@@ -107,6 +137,7 @@ function deploy(args: readonly string[], input: string, state: Account, { url }:
 
 /** What real wrangler reads by this name. */
 function stdinOf(args: readonly string[]): string {
+  if (args[0] === "secret" && args[1] === "put") return readFileSync(0, "utf8");
   const file = args[args.indexOf("--secrets-file") + 1] ?? "";
   return args.includes("--secrets-file") ? readFileSync(file, "utf8") : "";
 }
