@@ -219,7 +219,7 @@ function refusedBy(error: DriverError): Refused {
 const NOT_THERE: Refusal = {
   code: "identity_mismatch",
   message: "The provider does not show what this is about: the machine, or what it was to use, is not there.",
-  next: "DELETE the machine, the firewall or the network that is gone there, and create it anew.",
+  next: "End the machine, the firewall or the network that is gone there, and create it anew.",
 };
 const NOT_NOW: Refusal = {
   code: "releasing",
