@@ -196,11 +196,11 @@ describe("docs/operations.md", () => {
     await loseServers();
     await succeed(section, 5, { HCLOUD_TOKEN: fresh() });
     expect((await call("PUT", "/v1/machines/next?wait=30", BODY)).status).toBe(201);
-    await minutesLater(50);
+    await minutesLater(50, 5);
     expect((await machines()).map(({ name }) => name)).toEqual(["box", "next"]);
     expect(await health()).toContain("under another token");
     await succeed(section, 6);
-    await minutesLater(110);
+    await minutesLater(110, 5);
     expect((await machines()).map(({ name }) => name)).toEqual(["next"]);
     expect(await health()).not.toContain("under another token");
   });
