@@ -99,13 +99,14 @@ async function prolong(
   machine: MachineRow,
   lengthMs: number,
 ): Promise<Outcome<MachineRow>> {
-  const now = context.now();
-  const most = Math.min(machine.maxUntil, machine.requestedAt + longestOf(caller.policy, context.rules));
-  const leftMs = Math.floor((Math.min(now + lengthMs, most) - now) / 1000) * 1000;
-  if (leftMs < 60_000 || now + leftMs <= machine.expiresAt) return done(machine);
-  const renewed = await renewMachine(context, caller, machine, formatDuration(leftMs));
-  return renewed.ok ? done(renewed.value.row) : renewed;
+  if (context.now() + lengthMs <= machine.expiresAt) return done(machine);
+  const renewed = await renewMachine(context, caller, machine, formatDuration(Math.max(lengthMs, SHORTEST_MS)));
+  if (renewed.ok) return done(renewed.value.row);
+  return renewed.refusal.about === "end" ? done(machine) : renewed;
 }
+
+/** A lease is asked for by no less. */
+const SHORTEST_MS = 60_000;
 
 /** Reads in one trip what a create is about to read; its first look is the one that tells whether it is one. */
 function readAhead(context: RequestContext, { owner, name }: DeliveryRow, profile = ""): Promise<void> {

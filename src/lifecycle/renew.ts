@@ -7,7 +7,16 @@ import { isOurs, isSame } from "../machine/ownership.ts";
 import { LABEL, labelSeconds } from "../machine/labels.ts";
 import { formatDuration } from "../machine/duration.ts";
 import type { Machine, MachineRow } from "../machine/machine.ts";
-import { breaksRule, done, IDENTITY_MISMATCH, refused, type Outcome, type Refusal, type Refused } from "./refusal.ts";
+import {
+  breaksRule,
+  brokenRule,
+  done,
+  IDENTITY_MISMATCH,
+  refused,
+  type Outcome,
+  type Refusal,
+  type Refused,
+} from "./refusal.ts";
 import type { Context, RequestContext } from "./context.ts";
 import { lookAgain, noteLook, type Looked } from "./look-again.ts";
 import { beyondMoney } from "./limits-in-euro.ts";
@@ -84,13 +93,15 @@ const allowedUntil = ({ longestMs }: Policy, { requestedAt }: MachineRow): numbe
 const mostUntil = (policy: Policy, row: MachineRow): number => Math.min(row.maxUntil, allowedUntil(policy, row));
 
 /** What lives was promised more than `MAX_AGE` is by now. */
-const refusedByMaxAge = ({ maxAgeMs }: RequestContext["rules"]): Refused =>
-  breaksRule({ field: "ttl", rule: `must not move the end past ${formatDuration(maxAgeMs)} from now (MAX_AGE)` });
+function refusedByMaxAge({ maxAgeMs }: RequestContext["rules"]): Refused {
+  const rule = `must not move the end past ${formatDuration(maxAgeMs)} from now (MAX_AGE)`;
+  return refused({ ...brokenRule({ field: "ttl", rule }), about: "end" });
+}
 
 /** Why a lease cannot move any more: its policy's word where that is what binds, else what the machine was promised at most. */
 function atItsMost(policy: Policy, row: MachineRow, asked: number): Refusal {
   const rule = `cannot move the end: this machine may live until ${new Date(mostUntil(policy, row)).toISOString()}, and does`;
-  const refusal = { next: "Create another machine.", problem: { field: "ttl", rule } };
+  const refusal = { next: "Create another machine.", about: "end" as const, problem: { field: "ttl", rule } };
   const { name, longestMs } = policy;
   if (longestMs === null || allowedUntil(policy, row) > row.maxUntil)
     return { ...refusal, code: "invalid_input", message: `\`ttl\` ${rule}.` };

@@ -47,6 +47,10 @@ it("an event moves a machine's end as far as its policy lets it live by now, cou
   mayfly.advance(90 * MINUTE);
   await send("renew");
   expect(Number(labels(mayfly)[0]?.["mayfly-expires"]) * SECOND).toBe(NOW + 3 * HOUR);
+  // Whatever lives to its limit is no reason to refuse.
+  mayfly.advance(MINUTE);
+  await send("renew");
+  expect(Number(labels(mayfly)[0]?.["mayfly-expires"]) * SECOND).toBe(NOW + 3 * HOUR);
   expect(await listed(mayfly, "?state=refused")).toEqual([]);
 });
 
