@@ -15,8 +15,10 @@ export async function canServeSsh(): Promise<boolean> {
     await execute(SSHD, ["-V"]).catch((error: unknown) => {
       if (error instanceof Error && "code" in error && error.code === "ENOENT") throw error;
     });
-    await execute("ip", ["addr", "add", "198.19.255.254/32", "dev", "lo"]);
-    await execute("ip", ["addr", "del", "198.19.255.254/32", "dev", "lo"]);
+    // Of its own, because another process may ask the same just now.
+    const address = `198.19.255.${1 + (process.pid % 250)}/32`;
+    await execute("ip", ["addr", "add", address, "dev", "lo"]);
+    await execute("ip", ["addr", "del", address, "dev", "lo"]);
     return true;
   } catch {
     return false;
