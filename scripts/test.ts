@@ -8,8 +8,7 @@ import type { Readable } from "node:stream";
 /** Each takes as long as a lane: behind the others of its shard it would be the last to end. */
 const HISTORIES = "test/simulation/simulation.test.ts";
 const DAYS = "test/four-hundred-days.test.ts";
-const WORKER = ["--project", "worker", "--exclude", HISTORIES, "--exclude", DAYS];
-const shard = (part: string) => [...WORKER, "--shard", part];
+const shard = (part: string) => ["--project", "worker", "--shard", part];
 
 /** By name, the longest first. */
 const BUSY: Readonly<Record<string, readonly string[]>> = {
@@ -26,7 +25,8 @@ const WAITING: Readonly<Record<string, readonly string[]>> = {
 
 /** Runs a lane, and answers with the code that it ended with. */
 function run(name: string, args: readonly string[]): Promise<number> {
-  const child = spawn("npx", ["vitest", "run", ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const env = args.includes("--shard") ? { ...process.env, LONG_TESTS: [HISTORIES, DAYS].join(",") } : process.env;
+  const child = spawn("npx", ["vitest", "run", ...args], { stdio: ["ignore", "pipe", "pipe"], env });
   const tell = (stream: Readable) =>
     createInterface({ input: stream }).on("line", (line) => console.log(`${name} | ${line}`));
   tell(child.stdout);
