@@ -20,10 +20,7 @@ export const hooksPhase = (open: (context: PhaseContext) => Carrying): ExtraPhas
   name: "hooks",
   run: async (context) => {
     const { store, pace, now, items } = context;
-    if (context.known.lacks("pending")) return null;
-    const left = await pace.stop(LOOK);
-    if (left !== null) pace.leave(left);
-    if (left !== null) return null;
+    if (context.known.lacks("pending") || (await pace.leaves(LOOK))) return null;
     const rows = await store.deliveries.due(now(), MOST);
     if (rows.length === 0) return null;
     const work = opened(context, open);

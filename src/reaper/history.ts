@@ -1,7 +1,5 @@
 import { bookingOf } from "../machine/ledger.ts";
-import type { Share } from "./budget.ts";
 import type { PhaseContext } from "./context.ts";
-import type { Pace } from "./pace.ts";
 
 /** How often it is looked for machines whose end is not booked; what is not booked yet is counted all the same. */
 const BOOK_EVERY_MS = 15 * 60_000;
@@ -32,7 +30,7 @@ export async function keepHistory(context: PhaseContext): Promise<string | null>
 }
 
 async function book({ store, memory, pace, now }: PhaseContext): Promise<void> {
-  if (!isDue(memory.bookedAt, now(), BOOK_EVERY_MS) || (await isLeft(pace, BOOK_COST))) return;
+  if (!isDue(memory.bookedAt, now(), BOOK_EVERY_MS) || (await pace.leaves(BOOK_COST))) return;
   const rows = await store.ledger.toBook(BATCH);
   const bookings = rows.map(bookingOf).filter((booking) => booking !== null);
   await store.ledger.book(bookings, now());
@@ -45,17 +43,10 @@ async function forget({ store, memory, pace, now, keepHistoryMs }: PhaseContext)
   const old = { before: now() - keepHistoryMs, now: now(), limit: FORGOTTEN };
   let isDone = true;
   for (const forgetSome of Object.values(store.history)) {
-    if (await isLeft(pace, FORGET_COST)) return;
+    if (await pace.leaves(FORGET_COST)) return;
     if ((await forgetSome(old)) >= FORGOTTEN) isDone = false;
   }
   if (isDone) memory.forgottenAt = now();
-}
-
-/** Whether what costs so much is left to the next sweep, which is noted. */
-async function isLeft(pace: Pace, cost: Share): Promise<boolean> {
-  const stop = await pace.stop(cost);
-  if (stop !== null) pace.leave(stop);
-  return stop !== null;
 }
 
 /** A time that lies ahead is a clock's mistake. */

@@ -55,9 +55,7 @@ export async function reconcile(context: PhaseContext): Promise<string | null> {
   return onDriverError(
     async () => {
       for (let slice = 0; slice < MOST_SLICES[context.plan]; slice++) {
-        const stop = await pace.stop(SLICE);
-        if (stop !== null) pace.leave(stop);
-        if (stop !== null || !(await goOn(context, pass))) return null;
+        if ((await pace.leaves(SLICE)) || !(await goOn(context, pass))) return null;
         if (!pass.isFlawed && !state.isFlawed) memory.inventoriedAt = now;
         if (!isDone(pass)) continue;
         await conclude(context, pass);

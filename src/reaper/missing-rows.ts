@@ -51,11 +51,7 @@ export async function lookForMissing(
   if (from === null) return true;
   const rows = await context.store.inventory.shownIn({ from, below }, seen, BATCH, context.now());
   if (rows.length > 0) {
-    const stop = await context.pace.stop({ fetches: 1, statements: RECORDS.statements, entries: rows.length });
-    if (stop !== null) {
-      context.pace.leave(stop);
-      return false;
-    }
+    if (await context.pace.leaves({ fetches: 1, statements: RECORDS.statements, entries: rows.length })) return false;
     if (!(await lookForRows(context, pass, rows))) return false;
   }
   const last = rows.length < BATCH ? undefined : rows.at(-1);

@@ -42,11 +42,7 @@ export async function lookForOrphans(context: PhaseContext): Promise<string | nu
   let failure: string | null = null;
   let isWhole = true;
   for (const kind of RESOURCE_KINDS) {
-    const stop = await pace.stop(COST);
-    if (stop !== null) {
-      pace.leave(stop);
-      return failure;
-    }
+    if (await pace.leaves(COST)) return failure;
     const { pages: maxPages } = pace;
     isWhole = await onDriverError(
       async () => (await markOrphans(context, kind, maxPages)) && isWhole,

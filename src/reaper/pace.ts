@@ -24,6 +24,8 @@ export interface Pace {
   stop(cost: Share): Promise<StopReason | null>;
   /** Notes that something which no item names is left to the next sweep. The first word stays. */
   leave(reason: StopReason): void;
+  /** Whether something that costs so much, and that no item names, is left to the next sweep; then that is noted. Holds on to the lock. */
+  leaves(cost: Share): Promise<boolean>;
   /** What was noted so; null where nothing was. */
   readonly left: StopReason | null;
   /** The provider refuses whatever comes: nothing more is begun. The first sentence stays. */
@@ -45,6 +47,12 @@ export function createPace(meter: Meter, limit: Limit, holdLock: () => Promise<b
   const budget = budgetOf(meter, limit);
   let refusal: string | null = null;
   let left: StopReason | null = null;
+  async function stop(cost: Share): Promise<StopReason | null> {
+    if (refusal !== null) return "refused";
+    if (!budget.allows(cost)) return "budget";
+    if (!(await holdLock())) return "lock_lost";
+    return time.isLeft() ? null : "time";
+  }
   return {
     listed: budget.listed,
     isTight: budget.isTight,
@@ -54,14 +62,14 @@ export function createPace(meter: Meter, limit: Limit, holdLock: () => Promise<b
     mayList: () => time.isLeftToList(),
     room: (each, beside, most) => budget.room(each, beside, most),
     affords: (cost) => budget.allows(cost),
-    async stop(cost) {
-      if (refusal !== null) return "refused";
-      if (!budget.allows(cost)) return "budget";
-      if (!(await holdLock())) return "lock_lost";
-      return time.isLeft() ? null : "time";
-    },
+    stop,
     leave(reason) {
       left ??= reason;
+    },
+    async leaves(cost) {
+      const reason = await stop(cost);
+      left ??= reason;
+      return reason !== null;
     },
     get left() {
       return left;
