@@ -1,7 +1,8 @@
 // The simulated cloud in a file: what it has answered is there at the next start, however the one before came to its end.
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { ControlError, type Simulator } from "../test/simulator/simulator.ts";
+import { readIfThere, replaceFile } from "./files.ts";
 import { serveSimulator, type SimulatorServer } from "./simulator-server.ts";
 
 /** Where the simulated cloud lies in a folder for state. */
@@ -39,18 +40,10 @@ async function answerKept(simulator: Simulator, request: Request, save: () => Pr
 /** The cloud in memory is right all the same; that it will not be there again has to be told. */
 async function keep(simulator: Simulator, file: string): Promise<void> {
   try {
+    // What callers send along, and may be secret, is in it.
     await replaceFile(file, simulator.save());
   } catch (error) {
     console.error(`the simulated cloud cannot be kept in ${file}: ${String(error)}`);
-  }
-}
-
-async function readIfThere(file: string): Promise<string | null> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
   }
 }
 
@@ -66,13 +59,6 @@ async function restore(simulator: Simulator, text: string, file: string): Promis
         `and where they are more than three health turns red. The file is kept as ${aside}: ${error.message}`,
     );
   }
-}
-
-/** Never half a file: whoever is killed leaves the old one or the new one. */
-async function replaceFile(file: string, text: string): Promise<void> {
-  // What callers send along may be secret.
-  await writeFile(`${file}.tmp`, text, { mode: 0o600 });
-  await rename(`${file}.tmp`, file);
 }
 
 /** Runs one at a time; who asks while one runs waits for one that begins later, together with all others who do. */

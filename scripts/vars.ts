@@ -7,6 +7,9 @@ const FILE = join(import.meta.dirname, "../wrangler.toml");
 const vars = z.record(z.string(), z.json());
 export type Vars = z.infer<typeof vars>;
 
+/** A value of `[vars]` as a text, as settings are read: what is none goes as JSON. */
+export const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
 /** What stands in `[vars]` of wrangler.toml, by name. */
 export async function readVars(): Promise<Vars> {
   // Only when it is asked for: wrangler takes seconds to load.
@@ -25,5 +28,3 @@ export async function readDevVars(): Promise<{ vars: Record<string, string>; req
   const texts = Object.entries(given).map(([name, { value }]) => [name, textOf(value)] as const);
   return { vars: Object.fromEntries(texts), required: read.secrets.required };
 }
-
-const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));

@@ -1,10 +1,10 @@
 // The secrets of a deployment: which are made, which are given, and where those that are made wait until they are put somewhere safe.
 import { randomBytes } from "node:crypto";
-import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { readConfig } from "../../src/config.ts";
 import { base32 } from "../../src/machine/base32.ts";
+import { readIfThere, replaceFile } from "../files.ts";
 
 /** Beside wrangler.toml, and not in the repository. */
 export const SECRETS_FILE = "secrets.json";
@@ -23,13 +23,8 @@ export type Secrets = Readonly<Record<string, string>>;
 
 /** What {@link SECRETS_FILE} has; nothing where there is none. Throws where it is something else than names and texts. */
 export async function readSecrets(root: string): Promise<Secrets> {
-  let text: string;
-  try {
-    text = await readFile(join(root, SECRETS_FILE), "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return {};
-    throw error;
-  }
+  const text = await readIfThere(join(root, SECRETS_FILE));
+  if (text === null) return {};
   try {
     return file.parse(JSON.parse(text));
   } catch (cause) {
@@ -54,12 +49,8 @@ export async function settleSecrets(root: string, names: readonly string[]): Pro
     await writeSecrets(root, Object.fromEntries(settled.map(([name, value]) => [nameOf(name), value])));
 }
 
-/** Half a file is never seen. */
-async function writeSecrets(root: string, secrets: Secrets): Promise<void> {
-  const path = join(root, SECRETS_FILE);
-  await writeFile(`${path}.tmp`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
-  await rename(`${path}.tmp`, path);
-}
+const writeSecrets = (root: string, secrets: Secrets): Promise<void> =>
+  replaceFile(join(root, SECRETS_FILE), `${JSON.stringify(secrets, null, 2)}\n`);
 
 /** Those of Hetzner have 64. */
 const SHORTEST_TOKEN = 32;

@@ -2,6 +2,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
+import { textOf } from "../vars.ts";
 
 const shape = z.object({
   name: z.string(),
@@ -37,12 +38,7 @@ export async function readToml(root: string): Promise<Toml> {
   return {
     worker: read.name,
     accountId: read.account_id ?? null,
-    vars: Object.fromEntries(
-      Object.entries(read.vars).map(([name, value]) => [
-        name,
-        typeof value === "string" ? value : JSON.stringify(value),
-      ]),
-    ),
+    vars: Object.fromEntries(Object.entries(read.vars).map(([name, value]) => [name, textOf(value)])),
     secrets: read.secrets.required,
     database: { name: database.database_name, id: database.database_id ?? null },
     hasPreviews: read.preview_urls !== false,

@@ -1,6 +1,7 @@
 // Where a deployment can be reached. wrangler says so when it deploys, and at no other time.
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { readIfThere } from "../files.ts";
 import type { Ran } from "./wrangler.ts";
 
 const FILE = ".wrangler/deployed-url";
@@ -28,10 +29,6 @@ export async function keepUrl(root: string, url: string): Promise<void> {
 /** What `MAYFLY_URL` says, else what the last deploy from this folder told; null where nobody has said anything. */
 export async function knownUrl(root: string, env: NodeJS.ProcessEnv): Promise<string | null> {
   if (env["MAYFLY_URL"]) return env["MAYFLY_URL"].replace(/\/+$/, "");
-  try {
-    return (await readFile(join(root, FILE), "utf8")).trim() || null;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  }
+  const kept = await readIfThere(join(root, FILE));
+  return kept?.trim() || null;
 }

@@ -1,10 +1,11 @@
 // wrangler as a program on the PATH: how it is run, and what it tells for programs.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, rmSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
+import { readIfThere } from "../files.ts";
 import { jsonText } from "../json-text.ts";
 
 const event = z.looseObject({
@@ -52,7 +53,7 @@ export function createWrangler(cwd: string, env: NodeJS.ProcessEnv): Wrangler {
         stdio: [input ?? "ignore", "pipe", "pipe"],
       });
       const { code, stdout, output } = await ended(child);
-      return { args, code, stdout, output, events: eventsIn(events) };
+      return { args, code, stdout, output, events: await eventsIn(events) };
     } finally {
       if (input !== null) closeSync(input);
       rmSync(folder, { recursive: true, force: true });
@@ -89,19 +90,10 @@ function ended(child: ReturnType<typeof spawn>): Promise<Pick<Ran, "code" | "std
   });
 }
 
-function eventsIn(file: string): WranglerEvent[] {
-  const lines = readIfThere(file).split("\n");
+/** Older ones, and commands without anything to tell, write none. */
+async function eventsIn(file: string): Promise<WranglerEvent[]> {
+  const lines = ((await readIfThere(file)) ?? "").split("\n");
   return lines.filter((line) => line !== "").map((line) => jsonText.pipe(event).parse(line));
-}
-
-function readIfThere(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    // Older ones, and commands without anything to tell, write none.
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
-    throw error;
-  }
 }
 
 /** Why a command failed, in wrangler's words. */
