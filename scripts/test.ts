@@ -1,5 +1,6 @@
-// `npx vitest run` in lanes side by side. The tests of the Worker share one workerd and go one file at a time, so that each of their lanes keeps one
-// core busy: two go at once. Those of whole processes mostly wait for them, and go beside. What a lane says has its name before it. What goes wrong in any fails the command; options go to all of them.
+// `npx vitest run` in lanes side by side. The tests of the Worker share one workerd and go one file at a time, so that each of their lanes
+// keeps one core busy: two go at once. Those of whole processes mostly wait for them, and go beside. What a lane says has its name before
+// it. What goes wrong in any fails the command; options go to all of them.
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { createInterface } from "node:readline";

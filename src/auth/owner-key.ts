@@ -1,15 +1,17 @@
 import { invalid, valid, type Checked } from "../machine/validation.ts";
 
 /** What an admin calls a token's owner. It is kept as `tok.<name>`, which no other kind of owner can be. */
-const NAME = /^[a-z0-9]([a-z0-9-]{0,57}[a-z0-9])?$/;
+const NAME = "[a-z0-9](?:[a-z0-9-]{0,57}[a-z0-9])?";
+const TOKEN_OWNER = new RegExp(`^${NAME}$`);
 export const TOKEN_OWNER_RULE = "must be 1 to 59 lower-case letters, digits and inner hyphens";
-export const isTokenOwner = (text: string): boolean => NAME.test(text);
+export const isTokenOwner = (text: string): boolean => TOKEN_OWNER.test(text);
 
+/** An admin, and what is found at the provider without an owner that can be read. */
+const WITHOUT_PREFIX = /^(?:admin|lost)$/;
 /** Every form that an owner's key can have, by who it is of. */
 const FORMS: readonly RegExp[] = [
-  // An admin, and what is found at the provider without an owner that can be read.
-  /^(?:admin|lost)$/,
-  /^tok\.[a-z0-9](?:[a-z0-9-]{0,57}[a-z0-9])?$/,
+  WITHOUT_PREFIX,
+  new RegExp(`^tok\\.${NAME}$`),
   // A run of a repository or project, or what a policy keeps under its own name; another instance than github.com has its hash.
   /^gh(?:\.[0-9a-f]{8})?\.\d+\.[a-z0-9-]+$/,
   /^gl\.[0-9a-f]{8}\.\d+\.[a-z0-9-]+$/,
@@ -29,4 +31,4 @@ export function parseOwner(text: string, field = "owner"): Checked<string> {
 
 /** The key or account that a word alone stands for; any other text is as it is. */
 export const withPrefix = (text: string): string =>
-  isTokenOwner(text) && text !== "admin" && text !== "lost" ? `tok.${text}` : text;
+  isTokenOwner(text) && !WITHOUT_PREFIX.test(text) ? `tok.${text}` : text;

@@ -56,7 +56,8 @@ interface Tries extends Wanted {
 
 /**
  * Tries to make a row's machine under a claim that is held: each candidate once, in order and while there is time, and only a definite
- * refusal for shortage, or because the pair is not sold, moves on to the next. Where an earlier try may have had an effect that nobody saw, no refusal of this one proves that there is none.
+ * refusal for shortage, or because the pair is not sold, moves on to the next. Where an earlier try may have had an effect that nobody saw,
+ * no refusal of this one proves that there is none.
  */
 export async function attempt(
   context: RequestContext,

@@ -1,3 +1,4 @@
+import { mayBeProviderId } from "../machine/name.ts";
 import type { MachineRequest } from "../machine/spec.ts";
 import type { ServerType } from "../machine/server-type.ts";
 import { invalid, valid, type Checked, type Problem } from "../machine/validation.ts";
@@ -59,7 +60,7 @@ export async function whatIsSold(
   const now = context.now();
   const known = (await knownCatalogue(context)) ?? NOTHING_KNOWN;
   const asked = isBelieved(known, now) || !mayAsk ? known : await askedFor(context);
-  if (!isBelieved(asked, now) || soldIn(asked.serverTypes, wish, now) === null || wish.regions.some(isNumber))
+  if (!isBelieved(asked, now) || soldIn(asked.serverTypes, wish, now) === null || wish.regions.some(mayBeProviderId))
     return notSold(said);
   const checked = checkPairs(asked.serverTypes, wish, now);
   return checked.ok ? null : notSold(checked.problem);
@@ -121,7 +122,8 @@ function checkWords(types: readonly ServerType[], wish: Wish, now: number): Chec
 function checkPairs(types: readonly ServerType[], wish: Wish, now: number): Checked<void> {
   const { serverTypes = [], regions, arch } = wish;
   const sold = soldIn(types, wish, now);
-  if (sold === null || regions.some((region) => isNumber(region) || sold.includes(region))) return valid(undefined);
+  if (sold === null || regions.some((region) => mayBeProviderId(region) || sold.includes(region)))
+    return valid(undefined);
   const what = arch === undefined ? serverTypes.join(", ") : `a server type of ${arch}`;
   if (sold.length > 0) return invalid("region", `must be one where ${what} is sold: ${sold.join(", ")}`);
   return arch === undefined
@@ -131,7 +133,7 @@ function checkPairs(types: readonly ServerType[], wish: Wish, now: number): Chec
 
 /** In which regions a wish's types are sold, in stock or not; of an architecture those that are not on their way out. Null = nobody can tell. */
 function soldIn(types: readonly ServerType[], { serverTypes = [], arch }: Wish, now: number): readonly string[] | null {
-  if (arch === undefined && (serverTypes.length === 0 || serverTypes.some(isNumber))) return null;
+  if (arch === undefined && (serverTypes.length === 0 || serverTypes.some(mayBeProviderId))) return null;
   const offers = types
     .filter((type) => (arch === undefined ? serverTypes.includes(type.name) : type.arch === arch))
     .flatMap((type) => type.regions)
@@ -140,13 +142,11 @@ function soldIn(types: readonly ServerType[], { serverTypes = [], arch }: Wish, 
   return sortedOnce(offers.map(({ region }) => region));
 }
 
-/** A provider may take its numbers as well, which a catalogue does not tell. */
-const isNumber = (word: string): boolean => /^\d+$/.test(word);
-
 const sortedOnce = (words: readonly string[]): readonly string[] => [...new Set(words)].toSorted();
 
+/** A provider may take its ids as well, which a catalogue does not tell. */
 const unknownIn = (words: readonly string[], known: readonly string[]): number | null => {
-  const index = words.findIndex((word) => !isNumber(word) && !known.includes(word));
+  const index = words.findIndex((word) => !mayBeProviderId(word) && !known.includes(word));
   return index < 0 ? null : index;
 };
 const fieldOf = (field: string, words: readonly string[], index: number): string =>

@@ -1,6 +1,6 @@
 import type { Principal } from "../auth/principal.ts";
 import { isLive, type MachineRow } from "../machine/machine.ts";
-import { parseRef, type Ref } from "../machine/name.ts";
+import { mayBeProviderId, parseRef, type Ref } from "../machine/name.ts";
 import { isLiveResource, parseResourceRef, type ResourceKind, type ResourceRow } from "../machine/resource.ts";
 import type { Shown } from "../store/machine-reads.ts";
 import type { Context } from "./context.ts";
@@ -21,11 +21,8 @@ export async function findMachine(context: Finding, principal: Finder, ref: Ref)
   return row !== null && maySee(principal, row) ? row : null;
 }
 
-/** Every provider's ids are numbers; nothing else is asked for. */
-const PROVIDER_ID = /^\d+$/;
-
 async function atProviderId({ store, now }: Finding, principal: Finder, text: string): Promise<MachineRow | null> {
-  if (!PROVIDER_ID.test(text)) return null;
+  if (!mayBeProviderId(text)) return null;
   const row = await store.machines.liveAt(text);
   if (row === null || !maySee(principal, row)) return null;
   return (await store.tombstones.until(principal.owner, text, now())) === null ? row : null;
@@ -48,11 +45,12 @@ export async function findResource(
   ref: Ref,
 ): Promise<ResourceRow | null> {
   const { owner } = principal;
-  const named = ref.by === "name" ? await resources.byName(kind, owner, ref.name) : null;
-  if (named !== null) return named;
-  if (ref.by === "name") return PROVIDER_ID.test(ref.name) ? resources.liveAt(kind, owner, ref.name) : null;
-  const row = await resources.byUid(ref.uid);
-  return row?.spec.kind === kind && maySee(principal, row) ? row : null;
+  if (ref.by === "uid") {
+    const row = await resources.byUid(ref.uid);
+    return row?.spec.kind === kind && maySee(principal, row) ? row : null;
+  }
+  const named = await resources.byName(kind, owner, ref.name);
+  return named === null && mayBeProviderId(ref.name) ? resources.liveAt(kind, owner, ref.name) : named;
 }
 
 const maySee = ({ owner, seesAll }: Finder, row: { readonly owner: string }): boolean => row.owner === owner || seesAll;

@@ -10,8 +10,8 @@ import { whenFull } from "./when-full.ts";
 
 /** What was seen longer ago is looked at again before it is told. */
 const FRESH_MS = 30_000;
-/** The same while it is being created. */
-const FRESH_WHILE_CREATING_MS = 3000;
+/** The same while it is being created; one look serves everybody who waits. */
+export const FRESH_WHILE_CREATING_MS = 3000;
 
 /** A machine as it is told: its row, and what the last look showed. */
 export interface Looked {

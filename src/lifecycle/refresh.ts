@@ -3,13 +3,11 @@ import { LABEL, uidIn } from "../machine/labels.ts";
 import type { MachineRow, ShownMachine } from "../machine/machine.ts";
 import type { Shown } from "../store/machine-reads.ts";
 import type { RequestContext } from "./context.ts";
-import { lookAgain } from "./look-again.ts";
+import { FRESH_WHILE_CREATING_MS, lookAgain } from "./look-again.ts";
 import { done, onDriverError, type Outcome } from "./refusal.ts";
 import { claimLeftMs } from "./trying.ts";
 import { whenFull } from "./when-full.ts";
 
-/** How old a look may be before somebody looks again; one look serves everybody who waits. */
-export const FRESH_MS = 3000;
 /** Fifty machines are a page; whoever waits may look ten times. */
 const MOST_PAGES = 2;
 /** To claim it, to ask, by its id too where a list does not show it, and to write down what was seen. */
@@ -49,7 +47,7 @@ async function look<Row extends ShownMachine>(
   const uids = stale.map(({ uid }) => uid);
   // A look that cannot be written down is nobody's, and what is known is told all the same.
   const won = await whenFull<MachineRow[]>(
-    () => store.work.claimLook(uids, now, now - FRESH_MS),
+    () => store.work.claimLook(uids, now, now - FRESH_WHILE_CREATING_MS),
     () => [],
   );
   if (won.length === 0) return rows;
@@ -91,7 +89,7 @@ export async function waitWhileCreating(
   let current = row;
   while (current.status === "creating" && now() < until && context.affords(LOOK)) {
     const claimMs = current.phase === "requested" ? claimLeftMs(current, now()) : 0;
-    await sleep(Math.min(FRESH_MS, until - now(), claimMs || FRESH_MS));
+    await sleep(Math.min(FRESH_WHILE_CREATING_MS, until - now(), claimMs || FRESH_WHILE_CREATING_MS));
     const [looked] = await refreshCreating(context, [current]);
     // Somebody else looked, or nobody may: what is known by now is in the row.
     current = looked === undefined || looked === current ? ((await store.machines.byUid(row.uid)) ?? current) : looked;

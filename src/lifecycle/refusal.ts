@@ -47,8 +47,8 @@ export interface Refusal {
   /** The rule that it breaks, where no field is at fault. */
   readonly rule?: string;
   /**
-   * What it is about, where the code alone does not tell: an end that can move no further, what can be ordered now, what is sold at all, what it costs, what a machine was to
-   * use, or what a provider had agreed to do.
+   * What it is about, where the code alone does not tell: an end that can move no further, what can be ordered now, what is sold at all,
+   * what it costs, what a machine was to use, or what a provider had agreed to do.
    */
   readonly about?: "end" | "offer" | "sold" | "price" | "attached" | "action";
   /** Of a limit of the provider's: its own word for it. */

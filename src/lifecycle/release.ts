@@ -1,7 +1,7 @@
 import type { Principal } from "../auth/principal.ts";
 import { parseDuration } from "../machine/duration.ts";
 import { isLive, type MachineRow } from "../machine/machine.ts";
-import type { Ref } from "../machine/name.ts";
+import { mayBeProviderId, type Ref } from "../machine/name.ts";
 import type { RequestContext } from "./context.ts";
 import { destroyMachine } from "./destroy.ts";
 import { findMachine } from "./find.ts";
@@ -10,8 +10,6 @@ import { keepOnFailure } from "./renew.ts";
 import { whenFull } from "./when-full.ts";
 
 const LONGEST_TOMBSTONE_MS = 86_400_000;
-/** It may be the provider's id of a machine, which goes on living whatever is forbidden under that name. */
-const IS_NUMBER = /^\d+$/;
 
 /**
  * Forbids a name for as long as `tombstone` says (`10m`), whether or not a machine has it. To be called before the look at the
@@ -31,7 +29,8 @@ export async function forbidName(
     return breaksRule({ field: "tombstone", rule: "must be longer than 0s and at most 1d" });
   if (ref.by !== "name")
     return breaksRule({ field: "tombstone", rule: "goes with a name; an id is never created again" });
-  const meant = IS_NUMBER.test(ref.name) ? await findMachine(context, principal, ref) : null;
+  // A machine that is meant by its id goes on living whatever is forbidden under that name.
+  const meant = mayBeProviderId(ref.name) ? await findMachine(context, principal, ref) : null;
   if (meant !== null && meant.name !== ref.name)
     return breaksRule({
       field: "tombstone",

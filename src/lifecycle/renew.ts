@@ -30,8 +30,9 @@ export interface Renewed extends Looked {
 
 /**
  * Moves a lease's end to `ttl` (`30m`) from now, never earlier than it is, and no further than `max_until`, the policy and `MAX_AGE` from
- * now allow: what goes beyond is cut there, and refused only where nothing would move. The row decides, in one guarded statement; then the label follows,
- * which the sweep repeats until it has, and over the account's rate does alone. Of a renewal and the end exactly one wins.
+ * now allow: what goes beyond is cut there, and refused only where nothing would move. The row decides, in one guarded statement; then
+ * the label follows, which the sweep repeats until it has, and over the account's rate does alone. Of a renewal and the end exactly one
+ * wins.
  */
 export async function renewMachine(
   context: RequestContext,

@@ -12,12 +12,13 @@ export const checkName = (name: string, field = "name"): Checked<string> =>
 
 /** Owner keys, of every kind: lower case, at most 63, and so a label value as they are. */
 const OWNER = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
-export const OWNER_RULE =
-  "must be an owner's key: at most 63 lower-case letters, digits, `.` and `-`, like `tok.alice`";
 export const isOwner = (text: string): boolean => OWNER.test(text);
 
 /** Whether text is a uid of ours: a UUID in canonical lower case, so that it fits a label unchanged (P17). */
 export const isUid = (text: string): boolean => UID.test(text);
+
+/** Whether a word may be the provider's id of something, as well as a name: a number. */
+export const mayBeProviderId = (word: string): boolean => /^\d+$/.test(word);
 
 /** The id that callers see. No name can look like it: names have no underscore. */
 export const idOf = (uid: string): string => ID_PREFIX + uid;

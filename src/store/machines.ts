@@ -64,8 +64,8 @@ export interface Chosen
 export function createMachineStore(db: Db) {
   /**
    * Holds the name and writes down the intent (I3, I6), and what the machine uses. Null when a live machine has it already, its owner
-   * gave it up, one of that name has ended since `onceSince`, the minted token that asks for it has been revoked since it was looked at, or it would be beyond a limit; else how many
-   * of what it is to use may be used.
+   * gave it up, one of that name has ended since `onceSince`, the minted token that asks for it has been revoked since it was looked at,
+   * or it would be beyond a limit; else how many of what it is to use may be used.
    */
   async function insertUsing(
     row: NewMachine,

@@ -62,6 +62,7 @@ export const many = z.object({ machines: z.array(machineJson), meta: z.object({ 
 
 /** Shows a row at `now`, and what the last look at its machine showed. */
 export function toJson(row: ShownMachine, now: number, observed: Observed | null = null): z.infer<typeof machineJson> {
+  const publicIpv6 = baseOf(row.publicIpv6);
   return {
     id: idOf(row.uid),
     name: row.name,
@@ -77,8 +78,8 @@ export function toJson(row: ShownMachine, now: number, observed: Observed | null
     arch: row.arch,
     image: row.image,
     public_ipv4: row.publicIpv4,
-    public_ipv6: baseOf(row.publicIpv6),
-    ipv6: hostAddress(baseOf(row.publicIpv6)),
+    public_ipv6: publicIpv6,
+    ipv6: hostAddress(publicIpv6),
     private_ipv4: row.privateIpv4,
     labels: row.labels,
     created_at: timeOrNull(row.createdAt),
